@@ -1,0 +1,71 @@
+"""What the rest of the system asks of the thing that computes rows.
+
+A `Frame` is the engine's own lazy table (for Spark, a DataFrame); nobody outside looks inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from anabranch.schema import Schema
+
+Frame = Any
+
+
+class Engine(Protocol):
+    """Reads Parquet files, runs queries over them, writes Parquet files."""
+
+    def owns(self, value: object) -> bool:
+        """Whether a value is one of this engine's frames."""
+        ...
+
+    def schema_of(self, frame: Frame) -> Schema:
+        """The schema of a frame."""
+        ...
+
+    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+        ...
+
+    def weighted(
+        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+    ) -> Frame:
+        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
+        ...
+
+    def spelled(self, weighted: Frame) -> Frame:
+        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
+        ...
+
+    def query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
+        """Run a statement in which `{placeholder}` stands for a relation."""
+        ...
+
+    def from_arrow(self, table: Any) -> Frame:
+        """Arrow data as a frame."""
+        ...
+
+    def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
+        """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
+        ...
+
+    def renamed(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
+        """A frame whose columns get these names, in order."""
+        ...
+
+    def row_changes(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """From actions per row (see `sql.row_changes`) to weighted rows with file and position."""
+        ...
+
+    def rewritten(self, touched: Sequence[str], changes: Sequence[str], schema: Schema) -> Frame:
+        """The rows of the touched files that change files don't take away, and those they add."""
+        ...
+
+    def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:
+        """Write a frame as Parquet files into a new folder (`schema` None: as it is)."""
+        ...
+
+    def stop(self) -> None:
+        """End what this engine started itself."""
+        ...

@@ -1,0 +1,35 @@
+"""Is there a Java that Spark can run on? Asked before Spark, whose own answer is a stack trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from anabranch.errors import JavaMissing
+
+OLDEST_JAVA = 17
+_VERSION = re.compile(r'version "(\d+)')
+
+
+def check_java() -> None:
+    """Pass if JAVA_HOME or the PATH has a Java of at least version 17; else one clear error."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    found = _version(java) if java else None
+    if found is None or found < OLDEST_JAVA:
+        raise JavaMissing(
+            f"Spark needs a Java runtime of version {OLDEST_JAVA} or later",
+            detail="none was found." if found is None else f"version {found} was found.",
+            hint="install one, for example openjdk-17-jre-headless, or set JAVA_HOME.",
+        )
+
+
+def _version(java: str) -> int | None:
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(shown.stderr + shown.stdout)
+    return int(match.group(1)) if match else None

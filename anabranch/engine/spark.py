@@ -1,0 +1,467 @@
+"""The Spark engine: the only file that imports pyspark, and only its public API.
+
+Everything here also works over Spark Connect: no JVM objects, no RDDs, no SparkContext.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from anabranch.engine.base import Frame
+from anabranch.engine.java import check_java
+from anabranch.errors import (
+    AnabranchError,
+    EngineFailed,
+    InvalidQuery,
+    InvalidValue,
+    Notice,
+    NullNotAllowed,
+    SqlSyntax,
+    UnknownColumn,
+)
+from anabranch.events import Event, Observer
+from anabranch.schema import Array, Map, Schema, Struct, Type, can_store
+
+INSERT, DELETE, UPDATE = 1, 2, 3
+_WEIGHT, _FILE, _POSITION, _ACTION, _NEW = "__weight", "__file", "__position", "__action", "__new_"
+_NOT_NULL_MARK = "anabranch NOT NULL: "
+
+# What decides the meaning of a query, or the validity of a file, on whatever session is used.
+_CONTRACT = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+}
+_QUIET_CONTRACT = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.timeType.enabled": "true",
+    # Listing files that are already known must not become a Spark job.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+# For a session of our own: small changes, one machine.
+_OWN = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # What goes wrong is raised as an error; Spark's own log would print it three times more.
+    "spark.log.level": "OFF",
+    "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Plain local files: no checksum file beside every Parquet file.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+}
+_UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
+_BAD_VALUE = re.compile(
+    r"^(CAST_|NUMERIC_|ARITHMETIC_OVERFLOW|INVALID_COLUMN_OR_FIELD_DATA_TYPE|DATETIME_OVERFLOW"
+    r"|NULLABLE_COLUMN_OR_FIELD|INCOMPATIBLE_DATA)"
+)
+
+
+class SparkEngine:
+    """Runs on the session it is given, or starts a local one when it is first needed."""
+
+    def __init__(self, session: SparkSession | None, *, zone: str, observer: Observer) -> None:
+        self._given = session
+        self._zone = zone
+        self._observer = observer
+        self._lock = threading.Lock()
+        self._ready: SparkSession | None = None
+        self._own = False
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started and set up."""
+        with self._lock:
+            if self._ready is None:
+                self._ready = self._prepared(self._given or self._start())
+            return self._ready
+
+    @property
+    def started(self) -> bool:
+        """Whether anything has needed Spark yet."""
+        return self._ready is not None
+
+    def _start(self) -> SparkSession:
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+        check_java()
+        self._observer(Event("spark_starting"))
+        builder = SparkSession.builder.appName("anabranch").master("local[*]")
+        for key, value in _OWN.items():
+            builder = builder.config(key, value)
+        quiet = Path(str(resources.files("anabranch.engine") / "log4j2.properties")).as_uri()
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet}")
+        builder = builder.config("spark.sql.warehouse.dir", tempfile.gettempdir() + "/anabranch-spark")
+        with translated():
+            session = builder.getOrCreate()
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        self._own = True
+        self._observer(Event("spark_started"))
+        return session
+
+    def _prepared(self, session: SparkSession) -> SparkSession:
+        changed = []
+        with translated():
+            for key, value in {**_CONTRACT, **_QUIET_CONTRACT}.items():
+                if session.conf.get(key) != value:
+                    session.conf.set(key, value)
+                    changed.append(key)
+            zone = session.conf.get("spark.sql.session.timeZone")
+            if zone != self._zone and not ({zone, self._zone} <= _UTC):
+                session.conf.set("spark.sql.session.timeZone", self._zone)
+                changed.append("spark.sql.session.timeZone")
+        told = [key for key in changed if key not in _QUIET_CONTRACT]
+        if self._given is not None and told:
+            warnings.warn(
+                Notice(
+                    "set on the Spark session, because they decide what a query means: " + ", ".join(told)
+                ),
+                stacklevel=2,
+            )
+        return session
+
+    def stop(self) -> None:
+        """End the session if it was started here."""
+        with self._lock:
+            if self._own and self._ready is not None:
+                self._ready.stop()
+            self._ready = None
+            self._own = False
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def owns(self, value: object) -> bool:
+        """Whether a value is a Spark DataFrame, classic or Connect."""
+        return isinstance(value, DataFrame)
+
+    def schema_of(self, frame: Frame) -> Schema:
+        """The schema of a frame; unnamed or unsupported columns are errors."""
+        with translated():
+            return Schema.from_json(frame.schema.jsonValue())
+
+    def from_arrow(self, table: Any) -> Frame:
+        """Arrow data as a frame."""
+        with translated():
+            return self.session.createDataFrame(table)
+
+    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+        frame = self._parquet(paths, spark_schema(schema))
+        if not positions:
+            return frame
+        if not paths:
+            return frame.withColumns(
+                {_FILE: F.lit(None).cast("string"), _POSITION: F.lit(None).cast("bigint")}
+            )
+        return frame.select(
+            *[F.col(_quoted(name)) for name in schema.names],
+            F.col("_metadata.file_path").alias(_FILE),
+            F.col("_metadata.row_index").alias(_POSITION),
+        )
+
+    def _parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
+        with translated():
+            if not paths:
+                return self.session.createDataFrame([], schema)
+            return self.session.read.schema(schema).parquet(*paths)
+
+    def query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
+        """Run a statement in which `{placeholder}` stands for a relation."""
+        with translated():
+            if not relations:
+                return self.session.sql(template.replace("{{", "{").replace("}}", "}"))
+            frame = self.session.sql(template, **relations)
+            frame.schema  # noqa: B018  (Connect analyses only when asked; errors belong here)
+            return frame
+
+    # -- changes ------------------------------------------------------------------------------
+
+    def weighted(
+        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+    ) -> Frame:
+        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
+        names = [F.col(_quoted(name)) for name in schema.names]
+        parts = []
+        for paths, weight in ((plus, 1), (minus, -1)):
+            if paths:
+                parts.append(
+                    self._parquet(paths, spark_schema(schema)).select(
+                        *names, F.lit(weight).cast("bigint").alias("_weight")
+                    )
+                )
+        if weighted:
+            parts.append(self._changes(weighted, schema).select(*names, F.col(_WEIGHT).alias("_weight")))
+        with translated():
+            if not parts:
+                fields = [*spark_schema(schema).fields, StructField("_weight", LongType())]
+                return self.session.createDataFrame([], StructType(fields))
+            together = reduce(DataFrame.unionAll, parts)
+            net = together.groupBy(*names).agg(F.sum("_weight").alias("_weight"))
+            return net.filter(F.col("_weight") != 0)
+
+    def spelled(self, weighted: Frame) -> Frame:
+        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
+        with translated():
+            times = F.explode(F.sequence(F.lit(1), F.abs(F.col("_weight")).cast("int"))).alias("__time")
+            kind = F.when(F.col("_weight") > 0, F.lit("insert")).otherwise(F.lit("delete"))
+            return weighted.withColumn("_change_type", kind).select("*", times).drop("_weight", "__time")
+
+    def _changes(self, paths: Sequence[str], schema: Schema) -> DataFrame:
+        hidden = [
+            StructField(_WEIGHT, LongType()),
+            StructField(_FILE, StringType()),
+            StructField(_POSITION, LongType()),
+        ]
+        return self._parquet(paths, StructType([*spark_schema(schema).fields, *hidden]))
+
+    def row_changes(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """From actions per row to weighted rows: an update is one row out and one row in."""
+        declared = spark_schema(schema)
+        wide = StructType(
+            [
+                *declared.fields,
+                StructField(_FILE, StringType()),
+                StructField(_POSITION, LongType()),
+                StructField(_ACTION, IntegerType()),
+                *(StructField(f"{_NEW}{i}", field.dataType) for i, field in enumerate(declared.fields)),
+            ]
+        )
+        with translated(table=table, schema=schema):
+            typed = frame.to(wide)
+            old = F.struct(
+                *[F.col(_quoted(name)).alias(name) for name in schema.names],
+                F.lit(-1).cast("bigint").alias(_WEIGHT),
+                F.col(_FILE),
+                F.col(_POSITION),
+            )
+            new = F.struct(
+                *[
+                    self._not_null(
+                        F.col(f"{_NEW}{i}"), column.type, column.nullable, f"{table}.{column.name}"
+                    ).alias(column.name)
+                    for i, column in enumerate(schema)
+                ],
+                F.lit(1).cast("bigint").alias(_WEIGHT),
+                F.lit(None).cast("string").alias(_FILE),
+                F.lit(None).cast("bigint").alias(_POSITION),
+            )
+            action = F.col(_ACTION)
+            rows = (
+                F.when(action == UPDATE, F.array(old, new))
+                .when(action == DELETE, F.array(old))
+                .otherwise(F.array(new))
+            )
+            return typed.select(F.explode(rows).alias("row")).select("row.*")
+
+    def rewritten(self, touched: Sequence[str], changes: Sequence[str], schema: Schema) -> Frame:
+        """The rows of the touched files that change files don't take away, and those they add."""
+        names = [F.col(_quoted(name)) for name in schema.names]
+        with translated():
+            if not changes:
+                return self.scan(touched, schema)
+            change = self._changes(changes, schema)
+            added = change.filter(F.col(_WEIGHT) > 0).select(*names)
+            if not touched:
+                return added
+            gone = change.filter(F.col(_WEIGHT) < 0).select(_FILE, _POSITION)
+            rows = self.scan(touched, schema, positions=True)
+            kept = rows.join(gone, [_FILE, _POSITION], "left_anti").select(*names)
+            return added.unionAll(kept)
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
+        """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
+        with translated(table=table, schema=schema):
+            if by_position:
+                if len(frame.columns) != len(schema):
+                    raise InvalidQuery(
+                        f'"{table}" has {len(schema)} columns, the query gives {len(frame.columns)}'
+                    )
+                frame = frame.toDF(*schema.names)
+            for name in frame.columns:
+                if schema.find(name) is None:
+                    raise UnknownColumn(
+                        f'"{table}" has no column {ascii(name)[:60]}',
+                        hint="its columns are " + ", ".join(schema.names[:20]) + ".",
+                    )
+            self._check_nested(frame, schema, table)
+            typed = frame.to(spark_schema(schema))
+            return typed.select(
+                *[
+                    self._not_null(F.col(_quoted(c.name)), c.type, c.nullable, f"{table}.{c.name}").alias(
+                        c.name
+                    )
+                    for c in schema
+                ]
+            )
+
+    def renamed(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
+        """A frame whose columns get these names, in order."""
+        with translated():
+            if len(frame.columns) != len(columns):
+                raise InvalidQuery(
+                    f'{len(columns)} columns of "{table}" are named, the query gives {len(frame.columns)}'
+                )
+            return frame.toDF(*columns)
+
+    def _check_nested(self, frame: DataFrame, schema: Schema, table: str) -> None:
+        """Refuse nested fields that the column doesn't have; Spark would drop them silently."""
+        for field in frame.schema.fields:
+            column = schema.find(field.name)
+            if column is None or "void" in field.dataType.simpleString():
+                continue
+            if not isinstance(field.dataType, ArrayType | MapType | StructType):
+                continue
+            given = Schema.from_json(StructType([field]).jsonValue()).columns[0].type
+            if not can_store(given, column.type):
+                raise InvalidValue(
+                    f'a value doesn\'t fit "{table}.{column.name}" {column.type}',
+                    detail=f"the values are {given}.",
+                )
+
+    def _not_null(self, value: SparkColumn, kind: Type, nullable: bool, path: str) -> SparkColumn:
+        conditions = [] if nullable else [value.isNull()]
+        if (inside := _null_inside(value, kind)) is not None:
+            conditions.append(inside)
+        if not conditions:
+            return value
+        wrong = reduce(lambda a, b: a | b, conditions)
+        return F.when(F.coalesce(wrong, F.lit(False)), F.raise_error(F.lit(_NOT_NULL_MARK + path))).otherwise(
+            value
+        )
+
+    def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:
+        """Write a frame as Parquet files into a new folder (`schema` None: as it is)."""
+        with translated(schema=schema):
+            if schema is not None:
+                stored = spark_schema(schema, stored=True)
+                frame = frame.select(
+                    *[
+                        F.col(_quoted(field.name))
+                        .cast(field.dataType)
+                        .alias(field.name, metadata=_id_metadata(field_ids.get(field.name)))
+                        for field in stored.fields
+                    ]
+                )
+            writer = frame.write.option("compression", "zstd")
+            writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
+
+
+def spark_schema(schema: Schema, *, stored: bool = False) -> StructType:
+    """Spark's schema, everything nullable; `stored`: in the types that Parquet files hold."""
+    declared = StructType.fromJson(schema.to_json())
+    return StructType(
+        [StructField(field.name, _loose(field.dataType, stored), True) for field in declared.fields]
+    )
+
+
+def _loose(kind: DataType, stored: bool) -> DataType:
+    if isinstance(kind, ArrayType):
+        return ArrayType(_loose(kind.elementType, stored), True)
+    if isinstance(kind, MapType):
+        return MapType(_loose(kind.keyType, stored), _loose(kind.valueType, stored), True)
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _loose(f.dataType, stored), True) for f in kind.fields])
+    if stored and kind.simpleString() in ("tinyint", "smallint"):
+        return IntegerType()
+    return kind
+
+
+def _id_metadata(field_id: int | None) -> dict[str, Any]:
+    return {} if field_id is None else {"parquet.field.id": field_id}
+
+
+def _null_inside(value: SparkColumn, kind: Type) -> SparkColumn | None:
+    """Whether a nested NOT NULL part is NULL; None if the type has no such part."""
+    conditions: list[SparkColumn] = []
+    match kind:
+        case Struct(fields):
+            for field in fields:
+                inner = value.getField(field.name)
+                if not field.nullable:
+                    conditions.append(value.isNotNull() & inner.isNull())
+                if (deeper := _null_inside(inner, field.type)) is not None:
+                    conditions.append(deeper)
+        case Array(element, nullable) | Map(_, element, nullable):
+            items = F.map_values(value) if isinstance(kind, Map) else value
+            if not nullable:
+                conditions.append(F.exists(items, lambda item: item.isNull()))
+            if _null_inside(F.lit(None), element) is not None:
+                conditions.append(F.exists(items, lambda item: _null_inside(item, element)))  # type: ignore[arg-type, return-value]
+        case _:
+            return None
+    return reduce(lambda a, b: a | b, conditions) if conditions else None
+
+
+def _quoted(name: str) -> str:
+    """A column reference by name alone: a dot or a backtick in it is not syntax."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@contextmanager
+def translated(table: str | None = None, schema: Schema | None = None) -> Iterator[None]:
+    """Spark's errors as ours: code, one line, detail; the cause stays attached."""
+    try:
+        yield
+    except AnabranchError:
+        raise
+    except PySparkException as error:
+        raise _translate(error, table) from error
+
+
+def _translate(error: PySparkException, table: str | None) -> AnabranchError:
+    message = _message(error)
+    condition = error.getCondition() or _condition_in(message) or ""
+    if _NOT_NULL_MARK in message:
+        path = message.split(_NOT_NULL_MARK, 1)[1].split()[0].strip("'\".;")
+        return NullNotAllowed(f'"{path}" is NOT NULL', detail="a row has no value there.")
+    if isinstance(error, ParseException):
+        return SqlSyntax("Spark can't read the statement", detail=message)
+    if _BAD_VALUE.match(condition):
+        where = f' "{table}"' if table else ""
+        return InvalidValue(f"a value doesn't fit{where}", detail=message)
+    if isinstance(error, AnalysisException):
+        return InvalidQuery("Spark refuses the statement", detail=message)
+    return EngineFailed("Spark failed", detail=message)
+
+
+def _message(error: PySparkException) -> str:
+    text = str(error.getMessage() or error)
+    found = re.search(r"\[[A-Z][A-Z0-9_.]+\][^\n]*", text)
+    line = found.group(0) if found else text.strip().partition("\n")[0]
+    return line[:600]
+
+
+def _condition_in(message: str) -> str | None:
+    found = re.match(r"\[([A-Z][A-Z0-9_.]+)\]", message)
+    return found.group(1) if found else None

@@ -1,0 +1,278 @@
+"""Every error a user can meet: a stable code, one line that names the thing, detail and hint.
+
+    AnabranchError
+    ├── InputError            AB1xx  a name, schema, value or setting that can't be taken
+    ├── SqlError              AB2xx  a statement that can't be read or isn't accepted
+    ├── CommitError           AB3xx  a commit that didn't happen
+    ├── StorageError          AB4xx  versions and files
+    └── EngineError           AB5xx  Spark and Java
+
+Codes are public: they are never reused and never change their meaning.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AnabranchError(Exception):
+    """Base of all errors: `code`, `message`, and where useful `detail` and `hint`."""
+
+    code: ClassVar[str] = "AB000"
+
+    def __init__(self, message: str, *, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"{self.code} {self.message}"]
+        if self.detail:
+            lines.append(f"Detail: {self.detail}")
+        if self.hint:
+            lines.append(f"Hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.detail, self.hint))
+
+
+def _rebuild(
+    kind: type[AnabranchError], message: str, detail: str | None, hint: str | None
+) -> AnabranchError:
+    return kind(message, detail=detail, hint=hint)
+
+
+class Notice(UserWarning):
+    """Something a user should know that is not an error."""
+
+
+# -- AB1xx: input ---------------------------------------------------------------------------------
+
+
+class InputError(AnabranchError):
+    """A name, schema, value or setting that can't be taken."""
+
+    code = "AB100"
+
+
+class InvalidName(InputError):
+    """A table, namespace or column name that isn't a plain identifier."""
+
+    code = "AB101"
+
+
+class NameTaken(InputError):
+    """The name, or one that differs only in case, already stands for something."""
+
+    code = "AB102"
+
+
+class UnknownTable(InputError):
+    """No table of that name in the lake (or not at the lsn asked for)."""
+
+    code = "AB103"
+
+
+class UnknownColumn(InputError):
+    """A column that the table doesn't have."""
+
+    code = "AB104"
+
+
+class InvalidSchema(InputError):
+    """A schema that can't be read, is empty, or names a column twice."""
+
+    code = "AB105"
+
+
+class UnsupportedType(InputError):
+    """A Spark type for which an Iceberg v2 table has no place."""
+
+    code = "AB106"
+
+
+class InvalidValue(InputError):
+    """A value that doesn't fit its column: wrong type or out of range."""
+
+    code = "AB107"
+
+
+class NullNotAllowed(InputError):
+    """A NULL, or a missing value, for a NOT NULL column."""
+
+    code = "AB108"
+
+
+class AmbiguousRows(InputError):
+    """Several incoming rows claim the same row of the table."""
+
+    code = "AB109"
+
+
+class UnknownSetting(InputError):
+    """A setting that doesn't exist."""
+
+    code = "AB110"
+
+
+class InvalidSetting(InputError):
+    """A setting's value that can't be taken."""
+
+    code = "AB111"
+
+
+class InvalidLsn(InputError):
+    """An lsn that isn't one of this lake's, or a pair in the wrong order."""
+
+    code = "AB112"
+
+
+class InvalidLocation(InputError):
+    """A lake or catalog location that can't be used."""
+
+    code = "AB113"
+
+
+# -- AB2xx: SQL -----------------------------------------------------------------------------------
+
+
+class SqlError(AnabranchError):
+    """A statement that can't be read or isn't accepted."""
+
+    code = "AB200"
+
+
+class SqlSyntax(SqlError):
+    """Text that isn't SQL."""
+
+    code = "AB201"
+
+
+class NotOneStatement(SqlError):
+    """No statement, or more than one, where one is expected."""
+
+    code = "AB202"
+
+
+class UnsupportedStatement(SqlError):
+    """A statement, clause or function that is not accepted here."""
+
+    code = "AB204"
+
+
+class SqlTooLarge(SqlError):
+    """A statement beyond the limits of size or nesting."""
+
+    code = "AB205"
+
+
+class InvalidQuery(SqlError):
+    """A statement that Spark's analyser refuses: unknown columns, wrong types and the like."""
+
+    code = "AB206"
+
+
+# -- AB3xx: commits -------------------------------------------------------------------------------
+
+
+class CommitError(AnabranchError):
+    """A commit that didn't happen. Nothing of it is visible."""
+
+    code = "AB300"
+
+
+class WriteConflict(CommitError):
+    """Another writer changed a table that this transaction changed too."""
+
+    code = "AB301"
+
+
+class FencedOff(CommitError):
+    """The lease under which this commit was prepared has passed to another holder."""
+
+    code = "AB302"
+
+
+class CommitUnknown(CommitError):
+    """The database didn't say whether the commit happened, and can't be asked."""
+
+    code = "AB303"
+
+
+class CatalogUnavailable(CommitError):
+    """The catalog database can't be reached, or stayed busy for too long."""
+
+    code = "AB304"
+
+
+class TransactionOver(CommitError):
+    """A transaction used after it was committed or rolled back."""
+
+    code = "AB305"
+
+
+class LakeTooNew(CommitError):
+    """The lake was written by a later release, with a schema this one doesn't know."""
+
+    code = "AB306"
+
+
+# -- AB4xx: storage -------------------------------------------------------------------------------
+
+
+class StorageError(AnabranchError):
+    """Versions and files."""
+
+    code = "AB400"
+
+
+class VersionExpired(StorageError):
+    """A version that maintenance has already dropped."""
+
+    code = "AB401"
+
+
+class Damaged(StorageError):
+    """Files or metadata that are missing or contradict each other. Never guessed around."""
+
+    code = "AB402"
+
+
+class ForeignFormat(StorageError):
+    """A table, as another Iceberg client left it, that can't be read or written here."""
+
+    code = "AB403"
+
+
+# -- AB5xx: engine --------------------------------------------------------------------------------
+
+
+class EngineError(AnabranchError):
+    """Spark and Java."""
+
+    code = "AB500"
+
+
+class JavaMissing(EngineError):
+    """No JDK 17 or later."""
+
+    code = "AB501"
+
+
+class EngineFailed(EngineError):
+    """Spark failed while it ran a statement: a division by zero, an overflow, a lost file."""
+
+    code = "AB502"
+
+
+def every_error() -> list[type[AnabranchError]]:
+    """All error classes in the order of their codes; the documentation's table is made from it."""
+    found: list[type[AnabranchError]] = []
+    pending: list[type[AnabranchError]] = [AnabranchError]
+    while pending:
+        kind = pending.pop()
+        found.append(kind)
+        pending.extend(kind.__subclasses__())
+    return sorted(found, key=lambda kind: kind.code)

@@ -1,0 +1,1 @@
+"""What the lake remembers, in the same database as the Iceberg pointers."""

@@ -1,0 +1,494 @@
+"""Reading and writing the ledger; every function works inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
+
+from anabranch.ledger import tables as t
+from anabranch.ledger.moments import from_micros, to_micros
+from anabranch.ledger.records import Commit, Fence, Moment, TableRecord, Version, read_schema, show_schema
+from anabranch.names import TableName
+from anabranch.schema import Schema
+
+CATALOG_NAME = "anabranch"
+
+
+# -- the lake -------------------------------------------------------------------------------------
+
+
+def ensure_lake(connection: Connection, lake_id: str, warehouse: str) -> str:
+    """Create the lake's own row where there is none yet; the warehouse that is in force."""
+    found = connection.scalar(select(t.lake.c.warehouse))
+    if found is not None:
+        return str(found)
+    connection.execute(insert(t.lake).values(id=1, lake_id=lake_id, warehouse=warehouse, lsn=0, floor_lsn=0))
+    return warehouse
+
+
+def warehouse_of(connection: Connection) -> str | None:
+    """Where the lake keeps its files, if the lake exists."""
+    found = connection.scalar(select(t.lake.c.warehouse))
+    return None if found is None else str(found)
+
+
+def current_lsn(connection: Connection) -> int:
+    """The number of the newest commit."""
+    return int(connection.execute(select(t.lake.c.lsn)).scalar_one())
+
+
+def floor_lsn(connection: Connection) -> int:
+    """The oldest lsn that is still promised to be readable."""
+    return int(connection.execute(select(t.lake.c.floor_lsn)).scalar_one())
+
+
+def raise_floor(connection: Connection, lsn: int) -> None:
+    """Promise nothing below `lsn` any more. It never sinks."""
+    connection.execute(update(t.lake).where(t.lake.c.floor_lsn < lsn).values(floor_lsn=lsn))
+
+
+def next_lsn(connection: Connection, *, attempt: str, kind: str, now: datetime) -> int:
+    """Number this transaction, and remember under which attempt."""
+    connection.execute(update(t.lake).values(lsn=t.lake.c.lsn + 1))
+    lsn = current_lsn(connection)
+    connection.execute(insert(t.commits).values(lsn=lsn, committed_at=to_micros(now), kind=kind))
+    connection.execute(insert(t.attempts).values(attempt=attempt, lsn=lsn, decided_at=to_micros(now)))
+    return lsn
+
+
+def lsn_of_attempt(connection: Connection, attempt: str) -> int | None:
+    """The lsn under which an attempt was committed, or None."""
+    found = connection.scalar(select(t.attempts.c.lsn).where(t.attempts.c.attempt == attempt))
+    return None if found is None else int(found)
+
+
+def commit_at(connection: Connection, lsn: int) -> Commit | None:
+    """The commit of that number, while it is remembered."""
+    row = connection.execute(select(t.commits).where(t.commits.c.lsn == lsn)).one_or_none()
+    return None if row is None else Commit(row.lsn, from_micros(row.committed_at), row.kind)
+
+
+def recent_commits(connection: Connection, limit: int) -> list[Commit]:
+    """The newest commits, newest first."""
+    rows = connection.execute(select(t.commits).order_by(t.commits.c.lsn.desc()).limit(limit))
+    return [Commit(row.lsn, from_micros(row.committed_at), row.kind) for row in rows]
+
+
+def lsn_before(connection: Connection, moment: datetime) -> int:
+    """The newest lsn committed at or before `moment` (0 if none is)."""
+    newest = select(func.max(t.commits.c.lsn)).where(t.commits.c.committed_at <= to_micros(moment))
+    return int(connection.scalar(newest) or 0)
+
+
+# -- tables and versions --------------------------------------------------------------------------
+
+
+def read_tables(connection: Connection) -> list[TableRecord]:
+    """Every table that isn't dropped, with what the Iceberg catalog says of it."""
+    pointer = t.iceberg_tables
+    rows = connection.execute(
+        select(t.tables, pointer.c.metadata_location.label("pointer"))
+        .select_from(
+            t.tables.outerjoin(
+                pointer,
+                and_(
+                    pointer.c.catalog_name == CATALOG_NAME,
+                    pointer.c.table_namespace == t.tables.c.namespace,
+                    pointer.c.table_name == t.tables.c.name,
+                ),
+            )
+        )
+        .where(t.tables.c.dropped_lsn.is_(None))
+        .order_by(t.tables.c.namespace, t.tables.c.name)
+    )
+    return [
+        TableRecord(
+            table_id=row.table_id,
+            name=TableName(row.namespace, row.name),
+            kind=row.kind,
+            schema=read_schema(row.schema),
+            created_lsn=row.created_lsn,
+            metadata_location=row.metadata_location,
+            head_lsn=row.head_lsn,
+            head_snapshot=row.head_snapshot,
+            rows=row.head_rows,
+            pointer=row.pointer,
+        )
+        for row in rows
+    ]
+
+
+def foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:
+    """Namespace, name and pointer of Iceberg tables that the ledger doesn't know."""
+    pointer = t.iceberg_tables
+    known = select(t.tables.c.table_id).where(
+        t.tables.c.namespace == pointer.c.table_namespace,
+        t.tables.c.name == pointer.c.table_name,
+        t.tables.c.dropped_lsn.is_(None),
+    )
+    rows = connection.execute(
+        select(pointer.c.table_namespace, pointer.c.table_name, pointer.c.metadata_location)
+        .where(
+            pointer.c.catalog_name == CATALOG_NAME,
+            pointer.c.metadata_location.is_not(None),
+            or_(pointer.c.iceberg_type.is_(None), pointer.c.iceberg_type == "TABLE"),
+            ~known.exists(),
+        )
+        .order_by(pointer.c.table_namespace, pointer.c.table_name)
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def newest_moment(connection: Connection, records: Iterable[TableRecord]) -> Moment:
+    """All tables as of now, given the records read in the same transaction."""
+    versions = {
+        record.name: Version(
+            table_id=record.table_id,
+            name=record.name,
+            kind=record.kind,
+            schema=record.schema,
+            lsn=record.head_lsn,
+            snapshot_id=record.head_snapshot,
+            rows=record.rows,
+            metadata_location=record.metadata_location,
+        )
+        for record in records
+    }
+    return Moment(current_lsn(connection), floor_lsn(connection), versions)
+
+
+def moment_at(connection: Connection, lsn: int) -> Moment:
+    """All tables as of `lsn`: those that existed then, each at its newest version by then."""
+    newest = (
+        select(t.versions.c.table_id, func.max(t.versions.c.lsn).label("lsn"))
+        .where(t.versions.c.lsn <= lsn)
+        .group_by(t.versions.c.table_id)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            t.tables.c.table_id,
+            t.tables.c.namespace,
+            t.tables.c.name,
+            t.tables.c.kind,
+            t.tables.c.metadata_location,
+            t.versions.c.lsn,
+            t.versions.c.snapshot_id,
+            t.versions.c.row_count,
+            t.versions.c.schema,
+        )
+        .join(newest, newest.c.table_id == t.tables.c.table_id)
+        .join(t.versions, and_(t.versions.c.table_id == newest.c.table_id, t.versions.c.lsn == newest.c.lsn))
+        .where(
+            t.tables.c.created_lsn <= lsn,
+            or_(t.tables.c.dropped_lsn.is_(None), t.tables.c.dropped_lsn > lsn),
+        )
+    )
+    versions = {
+        TableName(row.namespace, row.name): Version(
+            table_id=row.table_id,
+            name=TableName(row.namespace, row.name),
+            kind=row.kind,
+            schema=read_schema(row.schema),
+            lsn=row.lsn,
+            snapshot_id=row.snapshot_id,
+            rows=row.row_count,
+            metadata_location=row.metadata_location,
+        )
+        for row in rows
+    }
+    return Moment(lsn, floor_lsn(connection), versions)
+
+
+def versions_of(connection: Connection, table_id: str) -> list[tuple[int, int | None]]:
+    """(lsn, snapshot) of a table's remembered versions, oldest first."""
+    rows = connection.execute(
+        select(t.versions.c.lsn, t.versions.c.snapshot_id)
+        .where(t.versions.c.table_id == table_id)
+        .order_by(t.versions.c.lsn)
+    )
+    return [(row.lsn, row.snapshot_id) for row in rows]
+
+
+def forget_versions(connection: Connection, table_id: str, lsns: Iterable[int]) -> None:
+    """Forget versions whose snapshots expired."""
+    connection.execute(
+        delete(t.versions).where(t.versions.c.table_id == table_id, t.versions.c.lsn.in_(list(lsns)))
+    )
+
+
+def dropped_tables(connection: Connection) -> list[tuple[str, int, str]]:
+    """(table id, lsn of the drop, last metadata) of tables dropped but still remembered."""
+    rows = connection.execute(
+        select(t.tables.c.table_id, t.tables.c.dropped_lsn, t.tables.c.metadata_location)
+        .where(t.tables.c.dropped_lsn.is_not(None))
+        .order_by(t.tables.c.table_id)
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def forget_table(connection: Connection, table_id: str) -> None:
+    """Forget a dropped table altogether."""
+    connection.execute(delete(t.versions).where(t.versions.c.table_id == table_id))
+    connection.execute(delete(t.tables).where(t.tables.c.table_id == table_id))
+
+
+def forget_commits(connection: Connection, below: int) -> None:
+    """Forget commits and attempts below the floor."""
+    connection.execute(delete(t.commits).where(t.commits.c.lsn < below))
+    connection.execute(delete(t.attempts).where(t.attempts.c.lsn < below))
+
+
+# -- commits --------------------------------------------------------------------------------------
+
+
+def create_pointer(connection: Connection, name: TableName, location: str) -> bool:
+    """Enter a new table into the Iceberg catalog; False if the name is taken."""
+    pointer = t.iceberg_tables
+    taken = connection.scalar(
+        select(pointer.c.table_name).where(
+            pointer.c.catalog_name == CATALOG_NAME,
+            pointer.c.table_namespace == name.namespace,
+            pointer.c.table_name == name.table,
+        )
+    )
+    if taken is not None:
+        return False
+    ensure_namespace(connection, name.namespace)
+    connection.execute(
+        insert(pointer).values(
+            catalog_name=CATALOG_NAME,
+            table_namespace=name.namespace,
+            table_name=name.table,
+            metadata_location=location,
+            previous_metadata_location=None,
+            iceberg_type="TABLE",
+        )
+    )
+    return True
+
+
+def ensure_namespace(connection: Connection, namespace: str) -> None:
+    """Make the namespace known to other Iceberg clients."""
+    space = t.iceberg_namespaces
+    found = connection.scalar(
+        select(space.c.namespace).where(space.c.catalog_name == CATALOG_NAME, space.c.namespace == namespace)
+    )
+    if found is None:
+        connection.execute(
+            insert(space).values(
+                catalog_name=CATALOG_NAME, namespace=namespace, property_key="exists", property_value="true"
+            )
+        )
+
+
+def swing_pointer(connection: Connection, name: TableName, expected: str, location: str) -> bool:
+    """Point the table at new metadata if it still points at `expected`."""
+    pointer = t.iceberg_tables
+    changed = connection.execute(
+        update(pointer)
+        .where(
+            pointer.c.catalog_name == CATALOG_NAME,
+            pointer.c.table_namespace == name.namespace,
+            pointer.c.table_name == name.table,
+            pointer.c.metadata_location == expected,
+        )
+        .values(metadata_location=location, previous_metadata_location=expected)
+    )
+    return changed.rowcount == 1
+
+
+def delete_pointer(connection: Connection, name: TableName, expected: str) -> bool:
+    """Remove the table from the Iceberg catalog if it still points at `expected`."""
+    pointer = t.iceberg_tables
+    removed = connection.execute(
+        delete(pointer).where(
+            pointer.c.catalog_name == CATALOG_NAME,
+            pointer.c.table_namespace == name.namespace,
+            pointer.c.table_name == name.table,
+            pointer.c.metadata_location == expected,
+        )
+    )
+    return removed.rowcount == 1
+
+
+def add_table(
+    connection: Connection,
+    *,
+    table_id: str,
+    name: TableName,
+    kind: str,
+    schema: Schema,
+    lsn: int,
+    metadata_location: str,
+) -> None:
+    """Remember a new table. Its first version is added by `add_version`."""
+    connection.execute(
+        insert(t.tables).values(
+            table_id=table_id,
+            namespace=name.namespace,
+            name=name.table,
+            kind=kind,
+            schema=show_schema(schema),
+            created_lsn=lsn,
+            dropped_lsn=None,
+            metadata_location=metadata_location,
+            head_lsn=lsn,
+            head_snapshot=None,
+            head_rows=0,
+        )
+    )
+
+
+def add_version(
+    connection: Connection,
+    *,
+    table_id: str,
+    lsn: int,
+    snapshot_id: int | None,
+    rows: int,
+    schema_id: int,
+    schema: Schema,
+    metadata_location: str,
+) -> None:
+    """The table's newest version, under `lsn`."""
+    shown = show_schema(schema)
+    connection.execute(
+        insert(t.versions).values(
+            table_id=table_id,
+            lsn=lsn,
+            snapshot_id=snapshot_id,
+            row_count=rows,
+            schema_id=schema_id,
+            schema=shown,
+        )
+    )
+    connection.execute(
+        update(t.tables)
+        .where(t.tables.c.table_id == table_id)
+        .values(
+            metadata_location=metadata_location,
+            head_lsn=lsn,
+            head_snapshot=snapshot_id,
+            head_rows=rows,
+            schema=shown,
+        )
+    )
+
+
+def move_head(connection: Connection, table_id: str, metadata_location: str) -> None:
+    """The table's metadata was rewritten; its versions stay what they are."""
+    connection.execute(
+        update(t.tables).where(t.tables.c.table_id == table_id).values(metadata_location=metadata_location)
+    )
+
+
+def drop_table(connection: Connection, table_id: str, lsn: int) -> None:
+    """The table is gone from `lsn` on; before, it stays readable."""
+    connection.execute(update(t.tables).where(t.tables.c.table_id == table_id).values(dropped_lsn=lsn))
+
+
+# -- pins -----------------------------------------------------------------------------------------
+
+
+def pin(
+    connection: Connection, *, pin: str, lsn: int, kind: str, holder: str, expires_at: datetime | None
+) -> None:
+    """Keep everything that a reader at `lsn` needs until `expires_at` (None: until unpinned)."""
+    values = {
+        "lsn": lsn,
+        "kind": kind,
+        "holder": holder,
+        "expires_at": None if expires_at is None else to_micros(expires_at),
+    }
+    changed = connection.execute(update(t.pins).where(t.pins.c.pin == pin).values(**values))
+    if changed.rowcount == 0:
+        connection.execute(insert(t.pins).values(pin=pin, **values))
+
+
+def unpin(connection: Connection, pin: str) -> None:
+    """Let go; nothing happens if it is gone already."""
+    connection.execute(delete(t.pins).where(t.pins.c.pin == pin))
+
+
+def lowest_pin(connection: Connection, now: datetime) -> int | None:
+    """The oldest lsn that somebody still holds; pins that ran out are removed."""
+    connection.execute(delete(t.pins).where(t.pins.c.expires_at < to_micros(now)))
+    found = connection.scalar(select(func.min(t.pins.c.lsn)))
+    return None if found is None else int(found)
+
+
+# -- leases ---------------------------------------------------------------------------------------
+
+
+def take_lease(
+    connection: Connection, *, lease: str, holder: str, now: datetime, until: datetime
+) -> Fence | None:
+    """Take or renew a lease; None while somebody else holds it.
+
+    The term grows whenever the holder changes, so an old holder's commits can be told apart.
+    """
+    row = connection.execute(select(t.leases).where(t.leases.c.name == lease)).one_or_none()
+    if row is None:
+        connection.execute(
+            insert(t.leases).values(name=lease, holder=holder, term=1, expires_at=to_micros(until))
+        )
+        return Fence(lease, 1)
+    if row.holder != holder and row.expires_at > to_micros(now):
+        return None
+    term = row.term if row.holder == holder else row.term + 1
+    connection.execute(
+        update(t.leases)
+        .where(t.leases.c.name == lease)
+        .values(holder=holder, term=term, expires_at=to_micros(until))
+    )
+    return Fence(lease, term)
+
+
+def holds(connection: Connection, fence: Fence) -> bool:
+    """Whether the lease is still in that term."""
+    term = connection.scalar(select(t.leases.c.term).where(t.leases.c.name == fence.lease))
+    return term == fence.term
+
+
+def release_lease(connection: Connection, fence: Fence) -> None:
+    """Let others take the lease at once."""
+    connection.execute(
+        update(t.leases)
+        .where(t.leases.c.name == fence.lease, t.leases.c.term == fence.term)
+        .values(expires_at=0, holder="")
+    )
+
+
+# -- settings and garbage -------------------------------------------------------------------------
+
+
+def stored_settings(connection: Connection) -> dict[str, str]:
+    """What `lake.set` stored."""
+    return {row.name: row.value for row in connection.execute(select(t.settings))}
+
+
+def store_setting(connection: Connection, name: str, value: str) -> None:
+    """Store one setting."""
+    changed = connection.execute(update(t.settings).where(t.settings.c.name == name).values(value=value))
+    if changed.rowcount == 0:
+        connection.execute(insert(t.settings).values(name=name, value=value))
+
+
+def read_garbage(connection: Connection) -> dict[str, datetime]:
+    """Files found unneeded, and since when."""
+    return {row.path: from_micros(row.since) for row in connection.execute(select(t.garbage))}
+
+
+def mark_garbage(connection: Connection, paths: Iterable[str], now: datetime) -> None:
+    """Remember files as unneeded since now."""
+    if rows := [{"path": path, "since": to_micros(now)} for path in paths]:
+        connection.execute(insert(t.garbage), rows)
+
+
+def unmark_garbage(connection: Connection, paths: Iterable[str]) -> None:
+    """Forget marks, because the files are needed after all or are gone."""
+    if rows := [{"gone": path} for path in paths]:
+        connection.execute(delete(t.garbage).where(t.garbage.c.path == bindparam("gone")), rows)

@@ -1,0 +1,133 @@
+"""What a table, a namespace and a column may be called.
+
+A name is checked once, here, and is safe from then on: `TableName` can't be built wrong. Names are
+folded to lower case, as Spark's own catalogs do, so that two names never differ in case alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from anabranch.errors import InvalidName
+
+DEFAULT_NAMESPACE = "main"
+MAX_NAME_LENGTH = 128
+HIDDEN_PREFIX = "__"
+"""Columns that begin so belong to anabranch."""
+
+_TABLE_PART = re.compile(r"[a-z_][a-z0-9_]*")
+_COLUMN = re.compile(r"[^\W\d]\w*")
+
+# Words that the SQL standard reserves; as a table's name they would need quoting in every query.
+RESERVED = frozenset(
+    """
+    all alter and anti any array as asc at between both by case cast check collate column commit
+    constraint create cross cube current current_date current_time current_timestamp current_user
+    date dec decimal default delete desc describe distinct drop else end escape except exists
+    explain external false fetch filter for foreign from full function grant group grouping having
+    in inner insert intersect interval into is join lateral leading left like limit local merge
+    minus natural no not null of offset on only or order out outer overlaps partition position
+    primary qualify range recursive references refresh revoke right rollback rollup row rows select
+    semi session_user set show some start stream table tablesample then time timestamp to trailing
+    trim true truncate union unique unknown update user using values view when where window with
+    """.split()
+)
+
+
+@dataclass(frozen=True, order=True)
+class TableName:
+    """`table` or `namespace.table`, checked and folded to lower case.
+
+    >>> str(TableName.parse("Orders")), str(TableName.parse("sales.orders"))
+    ('orders', 'sales.orders')
+    """
+
+    namespace: str
+    table: str
+
+    def __post_init__(self) -> None:
+        for part, what in ((self.namespace, "namespace"), (self.table, "table")):
+            _check_table_part(part, what)
+
+    @classmethod
+    def parse(cls, text: str | TableName) -> TableName:
+        """Read `table` or `namespace.table`; anything else is an `InvalidName`."""
+        if isinstance(text, TableName):
+            return text
+        if not isinstance(text, str):
+            raise InvalidName(f"a table name must be text, not {type(text).__name__}")
+        if len(text) > 2 * MAX_NAME_LENGTH + 1:
+            raise InvalidName(
+                f"the name {_shown(text)} is too long", detail=f"{len(text)} characters in all."
+            )
+        # Outside ASCII folding is not what it seems: the Kelvin sign would become a plain k.
+        parts = (text.lower() if text.isascii() else text).split(".")
+        match parts:
+            case [table]:
+                return cls(DEFAULT_NAMESPACE, table)
+            case [namespace, table]:
+                return cls(namespace, table)
+            case _:
+                raise InvalidName(
+                    f"the name {_shown(text)} has {len(parts)} parts",
+                    hint="write `table` or `namespace.table`.",
+                )
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Namespace and table."""
+        return (self.namespace, self.table)
+
+    def __str__(self) -> str:
+        return self.table if self.namespace == DEFAULT_NAMESPACE else f"{self.namespace}.{self.table}"
+
+
+def check_column_name(name: object) -> str:
+    """A column's (or struct field's) name, unchanged, or an `InvalidName`."""
+    if not isinstance(name, str):
+        raise InvalidName(f"a column name must be text, not {type(name).__name__}")
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidName(
+            f"the column name {_shown(name)} is too long",
+            detail=f"{len(name)} characters; {MAX_NAME_LENGTH} are allowed.",
+        )
+    if not _COLUMN.fullmatch(name):
+        raise InvalidName(
+            f"the column name {_shown(name)} is not a plain identifier",
+            hint="letters, digits and underscores; in a query, give the column an alias (AS name).",
+        )
+    if name.startswith(HIDDEN_PREFIX):
+        raise InvalidName(
+            f"the column name {_shown(name)} begins with two underscores",
+            hint="those names are kept for anabranch's own columns.",
+        )
+    return name
+
+
+def _check_table_part(part: str, what: str) -> None:
+    if len(part) > MAX_NAME_LENGTH:
+        raise InvalidName(
+            f"the {what} name {_shown(part)} is too long",
+            detail=f"{len(part)} characters; {MAX_NAME_LENGTH} are allowed.",
+        )
+    if not _TABLE_PART.fullmatch(part):
+        raise InvalidName(
+            f"the {what} name {_shown(part)} is not a plain identifier",
+            hint="use letters a-z, digits and underscores, and begin with a letter.",
+        )
+    if part.startswith(HIDDEN_PREFIX):
+        raise InvalidName(
+            f"the {what} name {_shown(part)} begins with two underscores",
+            hint="those names are kept for anabranch's own tables.",
+        )
+    if part in RESERVED:
+        raise InvalidName(
+            f"the {what} name {_shown(part)} is a reserved word of SQL",
+            hint=f"choose another one, for example {part}_table.",
+        )
+
+
+def _shown(text: str) -> str:
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return ascii(short).replace("'", '"', 1)[:-1] + '"'

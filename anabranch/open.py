@@ -1,0 +1,80 @@
+"""Opening a lake: find or create its database and warehouse, and put its parts together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from anabranch.clock import Clock, SystemClock
+from anabranch.engine.spark import SparkEngine
+from anabranch.errors import InvalidLocation
+from anabranch.events import Observer, ignore
+from anabranch.failpoints import Failpoints
+from anabranch.ledger import ledger
+from anabranch.ledger.database import Database
+from anabranch.ledger.migrations import migrate
+from anabranch.parts import Parts
+from anabranch.settings import Settings
+from anabranch.storage.catalog import Catalog
+from anabranch.storage.tables import TableReader
+from anabranch.storage.warehouse import Warehouse, warehouse_uri
+
+CATALOG_FILE = "catalog.db"
+FILES_FOLDER = "tables"
+
+
+def open_parts(
+    location: str | Path,
+    *,
+    catalog: str | None,
+    spark: Any,
+    clock: Clock | None,
+    observer: Observer | None,
+    failpoints: Failpoints | None,
+    arguments: dict[str, object],
+) -> Parts:
+    """Everything a lake needs, connected and brought up to date. Spark is not started."""
+    clock = clock or SystemClock()
+    observer = observer or ignore
+    failpoints = failpoints or Failpoints.from_environment()
+    uri = warehouse_uri(location)
+    first = Settings(arguments)
+    url = catalog or _sqlite_beside(uri)
+    database = Database(url, timeout=first["catalog_timeout"])
+    migrate(database, clock, failpoints)
+    with database.migrating() as connection:
+        in_force = ledger.ensure_lake(connection, clock.new_id(), uri)
+        stored = ledger.stored_settings(connection)
+    if in_force != uri:
+        database.close()
+        raise InvalidLocation(
+            f"the catalog belongs to the lake at {in_force}, not {uri}",
+            hint="open it at its own location; a lake that was moved must be copied, not renamed.",
+        )
+    settings = Settings(arguments, stored=stored)
+    warehouse = Warehouse(f"{uri}/{FILES_FOLDER}")
+    reader = TableReader(warehouse)
+    return Parts(
+        warehouse=warehouse,
+        reader=reader,
+        catalog=Catalog(database, reader, clock, failpoints, observer),
+        engine=SparkEngine(spark, zone=settings["time_zone"], observer=observer),
+        settings=settings,
+        clock=clock,
+        failpoints=failpoints,
+        observer=observer,
+    )
+
+
+def _sqlite_beside(uri: str) -> str:
+    if not uri.startswith("file://"):
+        raise InvalidLocation(
+            f"a lake at {uri} needs a catalog database",
+            hint="give catalog='postgresql+psycopg://user:password@host/database'.",
+        )
+    folder = Path(uri.removeprefix("file://"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidLocation(f"the lake's folder {folder} can't be created", detail=str(error)) from error
+    return f"sqlite:///{folder / CATALOG_FILE}"

@@ -1,0 +1,1 @@
+"""Reading tables: one moment at a time."""

@@ -1,0 +1,30 @@
+"""What the lake says about itself, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.ledger.records import Moment
+from anabranch.schema import Schema
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table, and where its newest version stands."""
+
+    name: str
+    kind: str
+    schema: Schema
+    rows: int
+    lsn: int
+
+
+def list_tables(moment: Moment) -> list[TableInfo]:
+    """Every table, by name."""
+    return sorted(
+        (
+            TableInfo(str(version.name), version.kind, version.schema, version.rows, version.lsn)
+            for version in moment.versions.values()
+        ),
+        key=lambda info: info.name,
+    )

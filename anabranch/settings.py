@@ -1,0 +1,136 @@
+"""The knobs of a lake: their names, defaults and limits.
+
+A value comes from the first of: the arguments of `connect`, the environment (`ANABRANCH_…`), what
+`lake.set` stored in the lake, the default.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from anabranch.durations import parse_duration, show_duration
+from anabranch.errors import InvalidSetting, UnknownSetting
+
+ENVIRONMENT_PREFIX = "ANABRANCH_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One knob: how its text is read, how a value is shown, and what it is for."""
+
+    name: str
+    default: str
+    read: Callable[[str], Any]
+    meaning: str
+
+
+def _flag(text: str) -> bool:
+    folded = text.strip().lower()
+    if folded in ("true", "on", "yes", "1"):
+        return True
+    if folded in ("false", "off", "no", "0"):
+        return False
+    raise ValueError("it must be true or false")
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError(f"it must be from {low} to {high}")
+        return value
+
+    return read
+
+
+def _duration(low: str, high: str) -> Callable[[str], timedelta]:
+    def read(text: str) -> timedelta:
+        value = parse_duration(text)
+        if not parse_duration(low) <= value <= parse_duration(high):
+            raise ValueError(f"it must be from {low} to {high}")
+        return value
+
+    return read
+
+
+def _zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except Exception as error:
+        raise ValueError("it must be a time zone such as UTC or Europe/Vienna") from error
+    return text
+
+
+_SETTINGS = (
+    Setting("time_zone", "UTC", _zone, "the time zone in which queries read and show timestamps"),
+    Setting("snapshot_retention", "7d", _duration("0s", "3650d"), "how long old versions stay readable"),
+    Setting("orphan_grace", "24h", _duration("0s", "3650d"), "how long an unneeded file is left alone"),
+    Setting("pin_lifetime", "1h", _duration("1s", "30d"), "how long an unused pinned snapshot holds"),
+    Setting("catalog_timeout", "60s", _duration("1s", "1h"), "how long to wait for the catalog database"),
+    Setting("commit_retries", "20", _whole(0, 1000), "how often a write starts over after a conflict"),
+    Setting(
+        "driver_rewrite_bytes",
+        str(64 << 20),
+        _whole(0, 1 << 40),
+        "Parquet bytes that are rewritten without a Spark job",
+    ),
+)
+
+SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _SETTINGS}
+
+
+def read_setting(name: str, value: object) -> Any:
+    """The typed value of a setting, or a typed error that says what it takes."""
+    setting = SETTINGS.get(name)
+    if setting is None:
+        raise UnknownSetting(
+            f"there is no setting {name!r}", hint="the settings are " + ", ".join(sorted(SETTINGS)) + "."
+        )
+    try:
+        return setting.read(setting_text(value))
+    except ValueError as error:
+        raise InvalidSetting(f"{value!r} can't be the setting {name}", detail=f"{error}.") from error
+
+
+def setting_text(value: object) -> str:
+    """A value as it is stored."""
+    return show_duration(value) if isinstance(value, timedelta) else str(value)
+
+
+class Settings:
+    """The settings in force, by the order of precedence above."""
+
+    def __init__(
+        self,
+        arguments: Mapping[str, object],
+        environment: Mapping[str, str] | None = None,
+        stored: Mapping[str, str] | None = None,
+    ) -> None:
+        environment = os.environ if environment is None else environment
+        self._values = {name: setting.read(setting.default) for name, setting in SETTINGS.items()}
+        self._fixed: set[str] = set()
+        for name, kept in (stored or {}).items():
+            if name in SETTINGS:
+                self._values[name] = read_setting(name, kept)
+        for name in SETTINGS:
+            if (text := environment.get(ENVIRONMENT_PREFIX + name.upper())) is not None:
+                self._values[name] = read_setting(name, text)
+                self._fixed.add(name)
+        for name, value in arguments.items():
+            self._values[name] = read_setting(name, value)
+            self._fixed.add(name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def store(self, name: str, value: object) -> str:
+        """Take a value that the lake stores; its text. Arguments and environment stay in force."""
+        typed = read_setting(name, value)
+        if name not in self._fixed:
+            self._values[name] = typed
+        return setting_text(value)

@@ -1,0 +1,198 @@
+"""Noticing what other Iceberg clients committed, and giving it an lsn.
+
+They swing the same pointers without knowing of our ledger. Where the catalog's pointer differs from
+the ledger's, every snapshot between the two becomes a version of its own, in order, each with the
+next lsn. A table they created is taken in, a table they dropped is dropped here too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.table.metadata import TableMetadata
+from sqlalchemy import Connection
+
+from anabranch.clock import Clock
+from anabranch.errors import AnabranchError, ForeignFormat, InputError, Notice, StorageError
+from anabranch.ledger import ledger
+from anabranch.ledger.database import Database
+from anabranch.ledger.records import TableRecord
+from anabranch.names import TableName
+from anabranch.schema import Schema
+from anabranch.storage.tables import TableReader, row_count
+from anabranch.storage.types import from_iceberg
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """A pointer that somebody else moved: the ledger's record, if any, and where it points now."""
+
+    namespace: str
+    table: str
+    record: TableRecord | None
+    pointer: str | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An adoption with the metadata it leads to (None: the table is gone) and its schemas."""
+
+    item: Adoption
+    name: TableName
+    metadata: TableMetadata | None
+    schemas: Mapping[int, Schema]
+
+    def newest_written(self, snapshots: Sequence[int]) -> Schema | None:
+        """The schema of the last of these snapshots."""
+        last = self.metadata.snapshot_by_id(snapshots[-1]) if self.metadata and snapshots else None
+        return None if last is None or last.schema_id is None else self.schemas.get(last.schema_id)
+
+
+def plan_adoption(connection: Connection) -> list[Adoption]:
+    """Everything that other clients did and that has no lsn yet."""
+    moved = [
+        Adoption(record.name.namespace, record.name.table, record, record.pointer)
+        for record in ledger.read_tables(connection)
+        if record.moved
+    ]
+    created = [
+        Adoption(namespace, table, None, pointer)
+        for namespace, table, pointer in ledger.foreign_pointers(connection)
+        if _name(namespace, table) is not None
+    ]
+    return moved + created
+
+
+def prepare(reader: TableReader, item: Adoption) -> Prepared | AnabranchError:
+    """Read what another client committed; an error if it can't be used here."""
+    name = TableName(item.namespace, item.table)
+    if item.pointer is None:
+        return Prepared(item, name, None, {})
+    declared = item.record.schema if item.record else None
+    try:
+        metadata = reader.metadata(item.pointer)
+        _check_evolution(metadata, str(name))
+        schemas = {schema.schema_id: from_iceberg(schema, declared) for schema in metadata.schemas}
+    except InputError as error:
+        return ForeignFormat(
+            f'the table "{name}", as another Iceberg client left it, can\'t be used here', detail=str(error)
+        )
+    except StorageError as error:
+        return error
+    return Prepared(item, name, metadata, schemas)
+
+
+def adopt(database: Database, clock: Clock, prepared: Sequence[Prepared]) -> list[TableName]:
+    """Number what was prepared, unless it moved on meanwhile; the tables concerned."""
+    done: list[TableName] = []
+    with database.writing() as connection:
+        current = {(item.namespace, item.table): item for item in plan_adoption(connection)}
+        for ready in prepared:
+            if current.get((ready.item.namespace, ready.item.table)) == ready.item:
+                _number(connection, clock, ready)
+                done.append(ready.name)
+    return done
+
+
+def _number(connection: Connection, clock: Clock, ready: Prepared) -> None:
+    record, metadata, pointer = ready.item.record, ready.metadata, ready.item.pointer
+    gone = metadata is None or (record is not None and record.table_id != metadata.table_uuid.hex)
+    if record is not None and gone:
+        ledger.drop_table(connection, record.table_id, _next(connection, clock))
+        record = None
+    if metadata is None or pointer is None:
+        return
+    table_id = metadata.table_uuid.hex
+    newest = ready.schemas[metadata.current_schema_id]
+
+    def version(snapshot_id: int | None, schema_id: int, lsn: int) -> None:
+        ledger.add_version(
+            connection,
+            table_id=table_id,
+            lsn=lsn,
+            snapshot_id=snapshot_id,
+            rows=row_count(metadata, snapshot_id),
+            schema_id=schema_id,
+            schema=ready.schemas[schema_id],
+            metadata_location=pointer,
+        )
+
+    if record is None:
+        lsn = _next(connection, clock)
+        ledger.add_table(
+            connection,
+            table_id=table_id,
+            name=ready.name,
+            kind="source",
+            schema=newest,
+            lsn=lsn,
+            metadata_location=pointer,
+        )
+        version(None, metadata.current_schema_id, lsn)
+    since = record.head_snapshot if record else None
+    snapshots = _after(metadata, since)
+    for snapshot_id in snapshots:
+        snapshot = metadata.snapshot_by_id(snapshot_id)
+        schema_id = snapshot.schema_id if snapshot is not None else None
+        version(
+            snapshot_id,
+            metadata.current_schema_id if schema_id is None else schema_id,
+            _next(connection, clock),
+        )
+    if record is not None and newest != (ready.newest_written(snapshots) or record.schema):
+        version(metadata.current_snapshot_id, metadata.current_schema_id, _next(connection, clock))
+    ledger.move_head(connection, table_id, pointer)
+
+
+def _after(metadata: TableMetadata, since: int | None) -> list[int]:
+    """The snapshots after `since` up to the current one; just the current one after a rollback."""
+    current = metadata.current_snapshot_id
+    if current == since or current is None:
+        return []
+    chain: list[int] = []
+    step: int | None = current
+    while step is not None and step != since:
+        snapshot = metadata.snapshot_by_id(step)
+        if snapshot is None:
+            break
+        chain.append(step)
+        step = snapshot.parent_snapshot_id
+    return chain[::-1] if step == since else [current]
+
+
+def _next(connection: Connection, clock: Clock) -> int:
+    return ledger.next_lsn(connection, attempt="foreign-" + clock.new_id(), kind="foreign", now=clock.now())
+
+
+def _check_evolution(metadata: TableMetadata, name: str) -> None:
+    """Refuse a column that changed its name, or a name that changed its column.
+
+    Parquet files are read by column name; either would silently show the wrong values.
+    """
+    names: dict[int, str] = {}
+    ids: dict[str, int] = {}
+    for schema in metadata.schemas:
+        for field in schema.fields:
+            if (
+                names.setdefault(field.field_id, field.name) != field.name
+                or ids.setdefault(field.name.lower(), field.field_id) != field.field_id
+            ):
+                raise ForeignFormat(
+                    f'in "{name}" another Iceberg client renamed or re-used the column "{field.name}"',
+                    hint="create a new table with the new names and copy the rows.",
+                )
+
+
+def _name(namespace: str, table: str) -> TableName | None:
+    """The name, if it can be one here; a table that can't be named is left alone with a Notice."""
+    try:
+        name = TableName(namespace, table)
+    except AnabranchError as error:
+        warnings.warn(
+            Notice(f"the Iceberg table {table!a} is not visible in this lake: {error.message}"),
+            stacklevel=2,
+        )
+        return None
+    return name

@@ -1,0 +1,130 @@
+"""What a commit changed, as pieces: files whose rows count +1, -1, or by their own weight.
+
+An append says nothing more than the files it added. Our own updates, deletes and refreshes name
+their pieces in the snapshot's summary. A commit by somebody else's writer is the files it added
+minus the files it removed. So every table, whoever writes it, looks the same to what reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from anabranch.errors import Damaged
+from anabranch.storage.tables import TableReader, delete_files
+from anabranch.storage.warehouse import Warehouse
+
+CHANGES = "anabranch.changes"
+ATTEMPT = "anabranch.attempt"
+MAX_INLINE_PIECES = 50
+"""More pieces than that stand in a file of their own, so that table metadata stays small."""
+
+Sign = Literal["+", "-", "~"]
+
+
+@dataclass(frozen=True, order=True)
+class Piece:
+    """A Parquet file that is part of a change: `+` all rows added, `-` all removed, `~` weighted."""
+
+    sign: Sign
+    path: str
+
+
+def describe(warehouse: Warehouse, pieces: Iterable[Piece], side_file: str) -> str:
+    """The summary's text for a commit with these pieces; many of them go to `side_file`."""
+    listed = [[piece.sign, piece.path] for piece in pieces]
+    text = json.dumps({"pieces": listed}, separators=(",", ":"))
+    if len(listed) <= MAX_INLINE_PIECES:
+        return text
+    warehouse.write_bytes(side_file, text.encode())
+    return json.dumps({"file": side_file}, separators=(",", ":"))
+
+
+def pieces_between(
+    reader: TableReader, metadata: TableMetadata, since: int | None, until: int | None, name: str
+) -> list[Piece]:
+    """The pieces that lead from one snapshot to a later one, oldest first.
+
+    contents(since) + pieces = contents(until), as bags of rows.
+    """
+    steps = _steps(metadata, since, until)
+    if steps is None:
+        return _difference(reader, metadata, since, until, name)
+    return [piece for snapshot in steps for piece in pieces_of(reader, snapshot, name)]
+
+
+def _steps(metadata: TableMetadata, since: int | None, until: int | None) -> list[Snapshot] | None:
+    """The snapshots after `since` up to `until`, or None if the one doesn't descend from the other."""
+    steps: list[Snapshot] = []
+    current = until
+    while current != since:
+        snapshot = None if current is None else metadata.snapshot_by_id(current)
+        if snapshot is None:
+            return None
+        steps.append(snapshot)
+        current = snapshot.parent_snapshot_id
+    return steps[::-1]
+
+
+def _difference(
+    reader: TableReader, metadata: TableMetadata, since: int | None, until: int | None, name: str
+) -> list[Piece]:
+    before = {file.path for file in reader.files(metadata, since, name)}
+    after = {file.path for file in reader.files(metadata, until, name)}
+    return sorted(
+        [Piece("+", path) for path in after - before] + [Piece("-", path) for path in before - after]
+    )
+
+
+def pieces_of(reader: TableReader, snapshot: Snapshot, name: str) -> list[Piece]:
+    """What one commit changed."""
+    summary = snapshot.summary
+    if summary is not None and (text := summary.additional_properties.get(CHANGES)) is not None:
+        return _read(reader.warehouse, text, name)
+    if summary is not None and summary.operation == Operation.REPLACE:
+        return []
+    return _foreign_pieces(reader, snapshot, name)
+
+
+def summary_files(warehouse: Warehouse, snapshot: Snapshot, name: str) -> list[str]:
+    """Files that a snapshot needs beside those in its manifests."""
+    summary = snapshot.summary
+    text = None if summary is None else summary.additional_properties.get(CHANGES)
+    if text is None:
+        return []
+    side = json.loads(text).get("file")
+    return [piece.path for piece in _read(warehouse, text, name)] + ([side] if side else [])
+
+
+def _read(warehouse: Warehouse, text: str, name: str) -> list[Piece]:
+    try:
+        value = json.loads(text)
+        if "file" in value:
+            value = json.loads(warehouse.read_bytes(value["file"]))
+        return [Piece(sign, path) for sign, path in value["pieces"]]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise Damaged(f'a version of "{name}" doesn\'t say what it changed', detail=str(error)) from error
+
+
+def _foreign_pieces(reader: TableReader, snapshot: Snapshot, name: str) -> list[Piece]:
+    pieces = []
+    io = reader.warehouse.io
+    for manifest in snapshot.manifests(io):
+        if manifest.added_snapshot_id != snapshot.snapshot_id:
+            continue
+        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
+            if entry.snapshot_id != snapshot.snapshot_id:
+                continue
+            if entry.data_file.content != DataFileContent.DATA:
+                raise delete_files(name)
+            if entry.status == ManifestEntryStatus.ADDED:
+                pieces.append(Piece("+", entry.data_file.file_path))
+            elif entry.status == ManifestEntryStatus.DELETED:
+                pieces.append(Piece("-", entry.data_file.file_path))
+    return sorted(pieces)

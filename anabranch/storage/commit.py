@@ -1,0 +1,104 @@
+"""A group commit as values: what is to happen to each table, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from anabranch.ledger.records import Fence
+from anabranch.names import TableName
+from anabranch.schema import Schema
+from anabranch.storage.stage import Staged
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """Enter a new table; the name must be free."""
+
+    table_id: str
+    name: TableName
+    kind: str
+    schema: Schema
+    staged: Staged
+
+
+@dataclass(frozen=True)
+class NewVersion:
+    """Point a table at new metadata, if it still points at `expected`."""
+
+    table_id: str
+    name: TableName
+    schema: Schema
+    expected: str
+    staged: Staged
+
+
+@dataclass(frozen=True)
+class NewMetadata:
+    """Like `NewVersion`, but the contents and versions stay what they are (expiry)."""
+
+    table_id: str
+    name: TableName
+    expected: str
+    staged: Staged
+
+
+@dataclass(frozen=True)
+class DropTable:
+    """Remove a table, if it still points at `expected`."""
+
+    table_id: str
+    name: TableName
+    expected: str
+
+
+Step = CreateTable | NewVersion | NewMetadata | DropTable
+Entry = Callable[[Connection, int], None]
+"""Something else to write into the ledger in the same transaction, given the lsn."""
+
+
+@dataclass(frozen=True)
+class GroupCommit:
+    """Several steps that happen together, or not at all."""
+
+    attempt: str
+    kind: str
+    steps: tuple[Step, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    fence: Fence | None = None
+    numbered: bool = True
+    """Whether this gets an lsn: mere housekeeping of metadata doesn't."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """It happened, under this lsn."""
+
+    lsn: int
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """It didn't: somebody else changed (or created, or dropped) this table first."""
+
+    table: TableName
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """It didn't: the lease passed to somebody else."""
+
+    fence: Fence
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The database didn't say. The attempt can be looked up; its files must be left alone."""
+
+    attempt: str
+    why: str
+
+
+Outcome = Committed | Conflict | Fenced | Unknown

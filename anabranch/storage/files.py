@@ -1,0 +1,230 @@
+"""Parquet files of a table: written with Arrow, or taken over from Spark by their footers.
+
+Nothing here is visible to a reader: a file counts once an Iceberg snapshot lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyiceberg.io.pyarrow import (
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+    parquet_path_to_id_mapping,
+)
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.schema import Schema as IcebergSchema
+from pyiceberg.typedef import Record
+
+from anabranch.errors import Damaged
+from anabranch.names import HIDDEN_PREFIX
+from anabranch.storage.types import stored_arrow
+from anabranch.storage.warehouse import Warehouse, same_path
+
+WEIGHT = HIDDEN_PREFIX + "weight"
+FILE = HIDDEN_PREFIX + "file"
+POSITION = HIDDEN_PREFIX + "position"
+COMPRESSION = "zstd"
+ROWS_PER_FILE = 5_000_000
+
+
+@dataclass(frozen=True)
+class FileRef:
+    """A live data file: where it is, how many rows it has, how large it is."""
+
+    path: str
+    rows: int
+    size: int
+    entry: DataFile = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table's files are written: Arrow schema, field ids, and which statistics are kept."""
+
+    arrow: pa.Schema
+    field_ids: Mapping[str, int]
+    _statistics: Mapping[int, Any] = field(repr=False)
+    _paths: Mapping[str, int] = field(repr=False)
+
+    @classmethod
+    def of(cls, schema: IcebergSchema) -> Layout:
+        """The layout of a table with this Iceberg schema."""
+        return cls(
+            arrow=stored_arrow(schema),
+            field_ids={column.name: column.field_id for column in schema.fields},
+            _statistics=compute_statistics_plan(schema, {}),
+            _paths=parquet_path_to_id_mapping(schema),
+        )
+
+    def file_ref(self, path: str, size: int, footer: pq.FileMetaData) -> FileRef:
+        """A file as Iceberg enters it: row count, sizes and bounds from the Parquet footer."""
+        statistics = data_file_statistics_from_parquet_metadata(
+            parquet_metadata=footer,
+            stats_columns=dict(self._statistics),
+            parquet_column_mapping=dict(self._paths),
+        )
+        entry = DataFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=path,
+            file_format=FileFormat.PARQUET,
+            partition=Record(),
+            file_size_in_bytes=size,
+            sort_order_id=None,
+            spec_id=0,
+            equality_ids=None,
+            key_metadata=None,
+            **statistics.to_serialized_dict(),
+        )
+        return FileRef(path, footer.num_rows, size, entry)
+
+
+def write_rows(warehouse: Warehouse, rows: pa.Table, layout: Layout, folder: str, name: str) -> list[FileRef]:
+    """Write rows (in declared types) as data files below `folder`; no rows, no file."""
+    stored = rows.cast(layout.arrow) if rows.num_rows else rows
+    found = []
+    for number, start in enumerate(range(0, rows.num_rows, ROWS_PER_FILE)):
+        path = f"{folder}/{name}-{number}.parquet"
+        found.append(_write(warehouse, stored.slice(start, ROWS_PER_FILE), layout, path))
+    return found
+
+
+def _write(warehouse: Warehouse, rows: pa.Table, layout: Layout, path: str) -> FileRef:
+    with warehouse.filesystem().open_output_stream(_made(warehouse, path)) as stream:
+        writer = pq.ParquetWriter(stream, rows.schema, compression=COMPRESSION, store_decimal_as_integer=True)
+        writer.write_table(rows)
+        writer.close()
+        size = stream.tell()
+    return layout.file_ref(path, size, writer.writer.metadata)
+
+
+def _made(warehouse: Warehouse, path: str) -> str:
+    inner = warehouse.inner_path(path)
+    if warehouse.uri.startswith("file:"):
+        warehouse.filesystem().create_dir(inner.rpartition("/")[0], recursive=True)
+    return inner
+
+
+def written_files(warehouse: Warehouse, folder: str, layout: Layout) -> list[FileRef]:
+    """The data files that Spark wrote into `folder`; files without rows don't count."""
+    found = []
+    for path, size in _parquet_below(warehouse, folder):
+        with warehouse.open(path) as stream:
+            footer = pq.read_metadata(stream)
+        if footer.num_rows:
+            found.append(layout.file_ref(path, size, footer))
+    return found
+
+
+def written_changes(warehouse: Warehouse, folder: str) -> list[str]:
+    """The change files that Spark wrote into `folder`; files without rows don't count."""
+    found = []
+    for path, _ in _parquet_below(warehouse, folder):
+        with warehouse.open(path) as stream:
+            if pq.read_metadata(stream).num_rows:
+                found.append(path)
+    return found
+
+
+def _parquet_below(warehouse: Warehouse, folder: str) -> list[tuple[str, int]]:
+    found = ((file.path, file.size) for file in warehouse.files(folder))
+    return sorted(
+        (path, size)
+        for path, size in found
+        if path.endswith(".parquet") and not path.rpartition("/")[2].startswith((".", "_"))
+    )
+
+
+def read_file(warehouse: Warehouse, path: str, columns: list[str] | None = None) -> pa.Table:
+    """A Parquet file's rows; a missing or broken file is `Damaged`."""
+    try:
+        with warehouse.open(path) as stream:
+            return pq.ParquetFile(stream).read(columns=columns)
+    except (FileNotFoundError, pa.ArrowInvalid) as error:
+        raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0]) from error
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Which rows of which files change files take away."""
+
+    positions: Mapping[str, pa.Array]
+    rows: int = 0
+    """How many weighted rows the change has in all."""
+    removed: int = 0
+    size: int = 0
+    """Bytes of the change files."""
+    duplicated: bool = False
+    """Whether one row is named twice: several incoming rows claimed it."""
+
+
+def removed_positions(warehouse: Warehouse, changes: Sequence[str]) -> Removal:
+    """The positions that change files take away, per data file."""
+    if not changes:
+        return Removal({})
+    together = pa.concat_tables(read_file(warehouse, path, [WEIGHT, FILE, POSITION]) for path in changes)
+    gone = together.filter(pc.less(together[WEIGHT], 0)).select([FILE, POSITION]).combine_chunks()
+    distinct = gone.group_by([FILE, POSITION]).aggregate([])
+    per_file = {
+        same_path(path): gone.filter(pc.equal(gone[FILE], path))[POSITION].combine_chunks()
+        for path in pc.unique(gone[FILE]).to_pylist()
+    }
+    return Removal(
+        per_file,
+        rows=together.num_rows,
+        removed=gone.num_rows,
+        size=sum(warehouse.size(path) for path in changes),
+        duplicated=distinct.num_rows != gone.num_rows,
+    )
+
+
+def has_twins(warehouse: Warehouse, changes: Sequence[str], keys: Sequence[str]) -> bool:
+    """Whether two rows that change files add agree in all keys; NULL agrees with nothing."""
+    if not changes:
+        return False
+    names = [*keys, WEIGHT]
+    together = pa.concat_tables(read_file(warehouse, path, names) for path in changes)
+    come = together.filter(pc.greater(together[WEIGHT], 0)).select(list(keys)).drop_null()
+    return bool(come.group_by(list(keys)).aggregate([]).num_rows != come.num_rows)
+
+
+def rewrite_files(
+    warehouse: Warehouse,
+    touched: Sequence[FileRef],
+    removal: Removal,
+    changes: Sequence[str],
+    layout: Layout,
+    folder: str,
+) -> list[FileRef]:
+    """Write what stays of the touched files, and what the change adds, as new data files."""
+    stored = layout.arrow
+    kept = [
+        _without(_stored_rows(read_file(warehouse, file.path), stored), removal.positions.get(file.path))
+        for file in touched
+    ]
+    come = [read_file(warehouse, path) for path in changes]
+    kept += [_stored_rows(rows.filter(pc.greater(rows[WEIGHT], 0)), stored) for rows in come]
+    return write_rows(warehouse, pa.concat_tables(kept), layout, folder, "rows")
+
+
+def _without(rows: pa.Table, positions: pa.Array | None) -> pa.Table:
+    if positions is None:
+        return rows
+    stays = np.ones(rows.num_rows, dtype=bool)
+    stays[positions.to_numpy()] = False
+    return rows.filter(pa.array(stays))
+
+
+def _stored_rows(rows: pa.Table, stored: pa.Schema) -> pa.Table:
+    """Rows in the table's stored columns; a column that an older file lacks is NULL."""
+    columns = [
+        rows.column(field.name) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
+        for field in stored
+    ]
+    return pa.table(columns, names=stored.names).cast(stored)

@@ -1,0 +1,29 @@
+"""A version's rows as one Arrow table, for results that fit into memory. Spark is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from anabranch.schema import Schema
+from anabranch.storage.files import FileRef, read_file
+from anabranch.storage.types import to_arrow
+from anabranch.storage.warehouse import Warehouse
+
+
+def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) -> pa.Table:
+    """The rows of data files, in declared types; a column that an older file lacks is NULL."""
+    declared = to_arrow(schema)
+    parts = []
+    for file in files:
+        rows = read_file(warehouse, file.path)
+        present = {name.lower(): index for index, name in enumerate(rows.column_names)}
+        columns = [
+            rows.column(present[field.name.lower()])
+            if field.name.lower() in present
+            else pa.nulls(rows.num_rows, field.type)
+            for field in declared
+        ]
+        parts.append(pa.table(columns, names=declared.names).cast(declared))
+    return pa.concat_tables(parts) if parts else declared.empty_table()

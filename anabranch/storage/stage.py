@@ -1,0 +1,199 @@
+"""From an edit of a table to new Iceberg metadata, written but not yet pointed at.
+
+The only file that uses what pyiceberg keeps private: its snapshot producers write manifests and
+say, as updates, what the new metadata is; pointing at it is the catalog's business. Contract tests
+hold these calls against the pinned version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.serializers import ToOutputFile
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.locations import load_location_provider
+from pyiceberg.table.metadata import TableMetadata, new_table_metadata
+from pyiceberg.table.name_mapping import create_mapping_from_schema
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.table.update import RemoveSnapshotsUpdate, TableUpdate, update_table_metadata
+from pyiceberg.table.update.snapshot import (
+    _ManifestMergeManager,
+    _MergeAppendFiles,
+    _OverwriteFiles,
+    _SnapshotProducer,
+)
+
+from anabranch.errors import ForeignFormat
+from anabranch.schema import Schema
+from anabranch.storage.files import FileRef
+from anabranch.storage.tables import TableReader, row_count
+from anabranch.storage.types import to_iceberg
+
+KEPT_METADATA_FILES = 20
+MANIFESTS_BEFORE_MERGE = 30
+MANIFEST_BYTES = 8 << 20
+
+_PROPERTIES = {
+    "format-version": "2",
+    "write.format.default": "parquet",
+    "write.parquet.compression-codec": "zstd",
+    "write.metadata.previous-versions-max": str(KEPT_METADATA_FILES),
+    # Small appends would otherwise leave one manifest each, and every reader opens all of them.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": str(MANIFESTS_BEFORE_MERGE),
+}
+
+
+@dataclass(frozen=True)
+class Staged:
+    """New metadata of a table, and the version that it makes the newest."""
+
+    metadata_location: str
+    metadata: TableMetadata
+    snapshot_id: int | None
+    rows: int
+    schema_id: int
+
+
+def stage_new_table(reader: TableReader, table_id: str, schema: Schema) -> Staged:
+    """Metadata of a table without rows. Its location is its id: names stay out of paths."""
+    fields = to_iceberg(schema)
+    properties = dict(_PROPERTIES)
+    metadata = new_table_metadata(
+        schema=fields,
+        partition_spec=UNPARTITIONED_PARTITION_SPEC,
+        sort_order=UNSORTED_SORT_ORDER,
+        location=reader.warehouse.table_location(table_id),
+        properties=properties,
+        table_uuid=UUID(table_id),
+    )
+    # Spark writes no field ids inside lists and maps; readers then go by the names in this mapping.
+    mapping = create_mapping_from_schema(metadata.schema()).model_dump_json()
+    metadata = metadata.model_copy(
+        update={"properties": {**metadata.properties, "schema.name-mapping.default": mapping}}
+    )
+    return _written(reader, metadata, None, version=0)
+
+
+def stage_edit(
+    reader: TableReader,
+    base: TableMetadata,
+    base_location: str,
+    *,
+    removed: Iterable[FileRef],
+    added: Iterable[FileRef],
+    summary: Mapping[str, str],
+    name: str,
+) -> Staged:
+    """Metadata with one more snapshot: without the removed files, with the added ones."""
+    if not base.spec().is_unpartitioned():
+        raise ForeignFormat(
+            f'"{name}" is partitioned, and partitioned tables can only be read here',
+            hint="write to it with the client that created it.",
+        )
+    removed, added = list(removed), list(added)
+    transaction = _Staging(_table(reader, base, base_location))
+    properties, io = dict(summary), reader.warehouse.io
+    producer: _SnapshotProducer[Any]
+    if removed:
+        producer = _Replace(Operation.OVERWRITE, transaction, io, snapshot_properties=properties)
+    else:
+        producer = _MergeAppendFiles(Operation.APPEND, transaction, io, snapshot_properties=properties)
+    # A new manifest per edit; merged into larger ones once there are many.
+    with producer as snapshot:
+        for file in removed:
+            snapshot.delete_data_file(file.entry)
+        for file in added:
+            snapshot.append_data_file(file.entry)
+    return _updated(reader, base, base_location, transaction._updates)
+
+
+def stage_expiry(
+    reader: TableReader, base: TableMetadata, base_location: str, snapshots: Iterable[int]
+) -> Staged:
+    """Metadata that no longer lists some old snapshots. Their files are swept later."""
+    return _updated(reader, base, base_location, (RemoveSnapshotsUpdate(snapshot_ids=sorted(snapshots)),))
+
+
+class _Replace(_OverwriteFiles):
+    """Files go, others come; manifests are merged as for an append.
+
+    pyiceberg's own overwrite merges none, and carries those of earlier overwrites along even when
+    they have no live file left: every later read and write would open them all.
+    """
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        kept = super()._existing_manifests()
+        return [manifest for manifest in kept if manifest.has_added_files() or manifest.has_existing_files()]
+
+    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        merger: _ManifestMergeManager[_OverwriteFiles] = _ManifestMergeManager(
+            target_size_bytes=MANIFEST_BYTES,
+            min_count_to_merge=MANIFESTS_BEFORE_MERGE,
+            merge_enabled=True,
+            snapshot_producer=self,
+        )
+        return merger.merge_manifests(manifests)
+
+
+class _Staging(Transaction):
+    """A transaction that is never committed, only asked what it would change.
+
+    pyiceberg copies the whole metadata, deeply, at each of some fifteen looks at it per snapshot;
+    nobody changes it in place, so one copy per update does.
+    """
+
+    _seen: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        if not self._updates:
+            return self._table.metadata
+        if self._seen is None or self._seen[0] is not self._updates:
+            self._seen = (self._updates, update_table_metadata(self._table.metadata, self._updates))
+        return self._seen[1]
+
+
+def _updated(
+    reader: TableReader, base: TableMetadata, base_location: str, updates: tuple[TableUpdate, ...]
+) -> Staged:
+    metadata = update_table_metadata(base, updates, metadata_location=base_location)
+    return _written(reader, metadata, metadata.current_snapshot_id, version=_number(base_location) + 1)
+
+
+def _written(
+    reader: TableReader, metadata: TableMetadata, snapshot_id: int | None, *, version: int
+) -> Staged:
+    provider = load_location_provider(metadata.location, metadata.properties)
+    location = provider.new_table_metadata_file_location(version)
+    ToOutputFile.table_metadata(metadata, reader.warehouse.io.new_output(location))
+    reader.remember(location, metadata)
+    rows = row_count(metadata, snapshot_id)
+    return Staged(location, metadata, snapshot_id, rows, metadata.current_schema_id)
+
+
+def _table(reader: TableReader, metadata: TableMetadata, location: str) -> Table:
+    return Table(
+        identifier=("staged", metadata.table_uuid.hex),
+        metadata=metadata,
+        metadata_location=location,
+        io=reader.warehouse.io,
+        catalog=NoopCatalog("staged"),
+    )
+
+
+def _number(location: str) -> int:
+    """The number at the front of a metadata file's name; another client's may have none.
+
+    >>> _number("file:///w/t/metadata/00012-4f0c.metadata.json")
+    12
+    """
+    digits = location.rpartition("/")[2].partition("-")[0]
+    return int(digits) if digits.isdigit() else 0

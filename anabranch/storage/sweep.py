@@ -1,0 +1,59 @@
+"""Which files the lake still needs, and which below its warehouse it doesn't.
+
+Only folders named by a table's id are looked at: what another client put elsewhere isn't ours. A
+file is unneeded if no retained snapshot lists it, as data, as metadata or as part of a change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pyiceberg.table.metadata import TableMetadata
+
+from anabranch.storage.changes import summary_files
+from anabranch.storage.tables import TableReader
+
+_OWN_FOLDER = re.compile(r"[0-9a-f]{32}")
+
+
+def stored_paths(reader: TableReader, skip: Iterable[str]) -> set[str]:
+    """Every file in the tables' folders, except the folders in `skip`."""
+    left_alone = set(skip)
+    return {
+        file.path
+        for folder in reader.warehouse.folders()
+        if _OWN_FOLDER.fullmatch(folder) and folder not in left_alone
+        for file in reader.warehouse.files(reader.warehouse.table_location(folder))
+    }
+
+
+def needed_paths(reader: TableReader, location: str, name: str) -> set[str]:
+    """Every file that a table needs, given where its metadata stands."""
+    metadata = reader.metadata(location)
+    needed = {location} | {entry.metadata_file for entry in metadata.metadata_log}
+    needed |= _statistics(metadata)
+    manifests: dict[str, object] = {}
+    for snapshot in metadata.snapshots:
+        needed.add(snapshot.manifest_list)
+        needed.update(summary_files(reader.warehouse, snapshot, name))
+        for manifest in snapshot.manifests(reader.warehouse.io):
+            if manifest.manifest_path in manifests:
+                continue
+            manifests[manifest.manifest_path] = manifest
+            needed.add(manifest.manifest_path)
+            entries = manifest.fetch_manifest_entry(reader.warehouse.io, discard_deleted=True)
+            needed.update(entry.data_file.file_path for entry in entries)
+    return needed | {_checksum(path) for path in needed}
+
+
+def _statistics(metadata: TableMetadata) -> set[str]:
+    statistics = list(getattr(metadata, "statistics", []) or [])
+    statistics += list(getattr(metadata, "partition_statistics", []) or [])
+    return {entry.statistics_path for entry in statistics}
+
+
+def _checksum(path: str) -> str:
+    """Where Hadoop's local file system puts a file's checksum."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/.{name}.crc"

@@ -1,0 +1,153 @@
+"""The place where a lake's files are: one URI, with opaque names below it.
+
+User text never becomes a path: a table's folder is its id, every file name is made here, by
+pyiceberg or by Spark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from anabranch.errors import InvalidLocation
+
+# Characters that Spark would read as a pattern, or a URI parser as something else than a path.
+_UNSAFE = re.compile(r"[*?\[\]{}\\#%^`\x00-\x1f\x7f]")
+_REMOTE = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "hdfs"})
+MAX_LOCATION_LENGTH = 700
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file below the warehouse, as a listing shows it."""
+
+    path: str
+    size: int
+
+
+class Warehouse:
+    """Reads, lists and deletes files below one URI."""
+
+    def __init__(self, uri: str, **properties: str) -> None:
+        self.uri = uri
+        self.io: FileIO = PyArrowFileIO(properties)
+        scheme, netloc, _ = PyArrowFileIO.parse_location(uri)
+        self._filesystem: pafs.FileSystem = self.io.fs_by_scheme(scheme, netloc)
+
+    def table_location(self, table_id: str) -> str:
+        """Where a table's files are."""
+        return f"{self.uri}/{table_id}"
+
+    def filesystem(self) -> pafs.FileSystem:
+        """The Arrow file system that holds the warehouse."""
+        return self._filesystem
+
+    def inner_path(self, uri: str) -> str:
+        """A URI as the Arrow file system names it."""
+        return PyArrowFileIO.parse_location(uri)[2]
+
+    def files(self, uri: str) -> Iterator[StoredFile]:
+        """Every file below `uri`, hidden ones too; none if there is no such folder."""
+        base = self.inner_path(uri).rstrip("/")
+        selector = pafs.FileSelector(base, recursive=True, allow_not_found=True)
+        for info in self._filesystem.get_file_info(selector):
+            if info.type == pafs.FileType.File:
+                yield StoredFile(uri.rstrip("/") + info.path[len(base) :], info.size or 0)
+
+    def folders(self) -> list[str]:
+        """The names of the folders directly below the warehouse."""
+        base = self.inner_path(self.uri)
+        infos = self._filesystem.get_file_info(pafs.FileSelector(base, allow_not_found=True))
+        return sorted(info.base_name for info in infos if info.type == pafs.FileType.Directory)
+
+    def delete(self, uri: str) -> None:
+        """Delete a file; nothing happens if it is gone already."""
+        with suppress(FileNotFoundError):
+            self._filesystem.delete_file(self.inner_path(uri))
+
+    def remove_empty_folders(self, uri: str) -> None:
+        """Remove the folders below `uri`, and itself, that have nothing in them."""
+        if uri.startswith("file:"):  # object stores have no folders
+            for folder, _, _ in os.walk(self.inner_path(uri), topdown=False):
+                with suppress(OSError):
+                    os.rmdir(folder)
+
+    def size(self, uri: str) -> int:
+        """A file's size in bytes."""
+        return int(self._filesystem.get_file_info(self.inner_path(uri)).size or 0)
+
+    def open(self, uri: str) -> pa.NativeFile:
+        """Open a file for reading."""
+        return self._filesystem.open_input_file(self.inner_path(uri))
+
+    def write_bytes(self, uri: str, content: bytes) -> None:
+        """Write a small file whole."""
+        with self.io.new_output(uri).create() as stream:
+            stream.write(content)
+
+    def read_bytes(self, uri: str) -> bytes:
+        """Read a small file whole."""
+        with self.io.new_input(uri).open() as stream:
+            return stream.read()
+
+
+def warehouse_uri(location: str | Path) -> str:
+    """The URI of a lake's location: a local path becomes `file:///…`.
+
+    >>> warehouse_uri("/data/lake/")
+    'file:///data/lake'
+    """
+    if not isinstance(location, str | Path):
+        raise InvalidLocation(f"the lake's location must be text or a path, not {type(location).__name__}")
+    text = str(location)
+    if not text.strip():
+        raise InvalidLocation("the lake's location is empty")
+    if _UNSAFE.search(text):
+        raise InvalidLocation(
+            f"the location {text!a} has characters that can't stand in a path here",
+            hint="avoid * ? [ ] { } # % ^ ` \\ and control characters.",
+        )
+    if "://" not in text or text.startswith("file:///"):
+        uri = "file://" + _resolved(text.removeprefix("file://"))
+    else:
+        uri = text.rstrip("/")
+        scheme, _, rest = uri.partition("://")
+        if scheme not in _REMOTE or not rest:
+            raise InvalidLocation(
+                f"a lake can't be at {text!a}",
+                hint="give a local path, or a URI that begins with " + ", ".join(sorted(_REMOTE)) + ".",
+            )
+    if len(uri) > MAX_LOCATION_LENGTH:
+        raise InvalidLocation(f"the location is longer than {MAX_LOCATION_LENGTH} characters")
+    return uri
+
+
+def _resolved(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().resolve())
+    except (OSError, RuntimeError) as error:  # an unknown user's home, links that lead in a circle
+        raise InvalidLocation(
+            f"the location {path!a} leads nowhere", detail=f"{error}".rstrip(".") + "."
+        ) from error
+
+
+def same_path(spark_path: str) -> str:
+    """A path as Spark shows it in `_metadata.file_path`, in the form used everywhere else.
+
+    >>> same_path("file:/tmp/a%20b/x.parquet")
+    'file:///tmp/a b/x.parquet'
+    """
+    path = unquote(spark_path)
+    if path.startswith("file:/") and not path.startswith("file:///"):
+        path = "file:///" + path[len("file:/") :].lstrip("/")
+    return path

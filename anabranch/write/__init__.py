@@ -1,0 +1,1 @@
+"""Changing tables: the verbs, and the transaction around them."""

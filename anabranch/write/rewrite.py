@@ -1,0 +1,83 @@
+"""Row-level writes: evaluate once, then rewrite the files that lose rows.
+
+The engine evaluates an update, delete or merge once, into change files: rows that go, with file and
+position, and rows that come. The touched files are rewritten without those positions, the new rows
+go into files of their own. When it is little, Arrow does that on the driver and no second Spark
+job is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.engine.base import Frame
+from anabranch.errors import AmbiguousRows, Damaged
+from anabranch.parts import Parts
+from anabranch.storage.files import (
+    FileRef,
+    Removal,
+    has_twins,
+    removed_positions,
+    rewrite_files,
+    written_changes,
+    written_files,
+)
+from anabranch.write.working import WorkingTable
+
+TARGET_FILE_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """How many rows a verb added and removed; an update counts as both."""
+
+    inserted: int = 0
+    deleted: int = 0
+
+
+def rewrite(parts: Parts, table: WorkingTable, actions: Frame, *, keys: tuple[str, ...] = ()) -> RowCounts:
+    """Apply actions per row (see `sql.row_changes`) to a table."""
+    name = str(table.name)
+    folder = f"{table.folder}/changes/{parts.clock.new_id()}"
+    parts.engine.write(parts.engine.row_changes(actions, table.schema, name), folder, None, {})
+    changes = written_changes(parts.warehouse, folder)
+    removal = removed_positions(parts.warehouse, changes)
+    if removal.duplicated or (keys and has_twins(parts.warehouse, changes, keys)):
+        raise AmbiguousRows(
+            f'several incoming rows claim the same row of "{name}"',
+            hint="let every key stand once in the incoming rows.",
+        )
+    counts = RowCounts(inserted=removal.rows - removal.removed, deleted=removal.removed)
+    if removal.rows:
+        touched = _touched(table, removal)
+        table.replace(touched, _new_files(parts, table, touched, changes, removal), changes)
+    return counts
+
+
+def compact_files(parts: Parts, table: WorkingTable) -> None:
+    """Rewrite the files that are smaller than half the target into as few as needed."""
+    small = [file for file in table.live().values() if file.size < TARGET_FILE_BYTES // 2]
+    if len(small) < 2:
+        return
+    small.sort(key=lambda file: file.path)
+    table.compact(small, _new_files(parts, table, small, [], Removal({})))
+
+
+def _touched(table: WorkingTable, removal: Removal) -> list[FileRef]:
+    live = table.live()
+    if unknown := set(removal.positions) - set(live):
+        raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
+    return [live[path] for path in sorted(removal.positions)]
+
+
+def _new_files(
+    parts: Parts, table: WorkingTable, touched: list[FileRef], changes: list[str], removal: Removal
+) -> list[FileRef]:
+    folder = f"{table.folder}/data/{parts.clock.new_id()}"
+    size = sum(file.size for file in touched) + removal.size
+    if size <= parts.settings["driver_rewrite_bytes"]:
+        return rewrite_files(parts.warehouse, touched, removal, changes, table.layout, folder)
+    paths = [file.path for file in touched]
+    rows = parts.engine.rewritten(paths, changes, table.schema)
+    parts.engine.write(rows, folder, table.schema, table.field_ids())
+    return written_files(parts.warehouse, folder, table.layout)

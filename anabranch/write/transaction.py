@@ -1,0 +1,371 @@
+"""Several changes to several tables under one lsn.
+
+A transaction begins at one moment, stages files as its verbs run, and becomes visible in one group
+commit. Its verbs and reads see what it wrote before. On an exception nothing happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from anabranch.engine.base import Frame
+from anabranch.errors import (
+    FencedOff,
+    InputError,
+    NameTaken,
+    TransactionOver,
+    UnknownColumn,
+    UnknownTable,
+    UnsupportedType,
+    WriteConflict,
+)
+from anabranch.events import Event
+from anabranch.ledger.database import Connection
+from anabranch.ledger.records import Moment
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.schema import Array, Map, Schema, Struct
+from anabranch.sql.query import Query
+from anabranch.sql.row_changes import delete_changes, merge_changes, statement_changes, update_changes
+from anabranch.sql.statements import (
+    CreateTable,
+    Delete,
+    DropTable,
+    Insert,
+    Merge,
+    Select,
+    Statement,
+    Truncate,
+    Update,
+    parse_statement,
+)
+from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Unknown
+from anabranch.storage.files import write_rows, written_files
+from anabranch.storage.rows import given_columns, rows_to_arrow
+from anabranch.write.rewrite import RowCounts, compact_files, rewrite
+from anabranch.write.schemas import read_schema_argument
+from anabranch.write.working import WorkingTable
+
+MAX_ATTEMPT_LENGTH = 128
+OPTIMISTIC_TRIES = 1
+
+
+class Transaction:
+    """Use as a context manager; `lsn` is set once it is committed."""
+
+    def __init__(self, parts: Parts, *, attempt: str | None = None, moment: Moment | None = None) -> None:
+        self._parts = parts
+        self._moment = moment or parts.catalog.moment()
+        self._tables: dict[TableName, WorkingTable] = {}
+        self._entries: list[Entry] = []
+        self._over = False
+        self._attempt = _checked_attempt(attempt) or parts.clock.new_id()
+        self.lsn: int | None = None
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    # -- tables -------------------------------------------------------------------------------
+
+    def create_table(self, name: str, schema: Any, *, if_not_exists: bool = False) -> None:
+        """Create an empty table from a DDL string, a Spark or an Arrow schema."""
+        self._check_open()
+        table = TableName.parse(name)
+        declared = read_schema_argument(schema)
+        if self._exists(table):
+            if if_not_exists:
+                return
+            raise NameTaken(f'the name "{table}" is taken')
+        self._tables[table] = WorkingTable.create(
+            self._parts.reader, self._parts.clock.new_id(), table, "source", declared
+        )
+
+    def drop_table(self, name: str, *, if_exists: bool = False) -> None:
+        """Drop a table; earlier versions stay readable as long as they are kept."""
+        self._check_open()
+        table = TableName.parse(name)
+        if if_exists and not self._exists(table):
+            return
+        self._working(table).dropped = True
+
+    # -- verbs --------------------------------------------------------------------------------
+
+    def insert(self, name: str, rows: Any) -> RowCounts:
+        """Add rows: a list of dicts or tuples, Arrow, pandas, or a Spark DataFrame."""
+        table = self._working(name)
+        if self._parts.engine.owns(rows):
+            return self._insert_frame(table, self._parts.engine.conform(rows, table.schema, str(table.name)))
+        zone = self._parts.settings["time_zone"]
+        arrow = rows_to_arrow(rows, table.schema, zone=zone, table=str(table.name))
+        self._parts.failpoints.hit("write.before_stage")
+        folder = f"{table.folder}/data"
+        files = write_rows(self._parts.warehouse, arrow, table.layout, folder, self._parts.clock.new_id())
+        table.append(files)
+        self._staged(table)
+        return RowCounts(inserted=arrow.num_rows)
+
+    def insert_query(self, name: str, query: Query, columns: Sequence[str] | None = None) -> RowCounts:
+        """Add the rows of a query, by position."""
+        table = self._working(name)
+        frame = self._run(query)
+        if columns is not None:
+            frame = self._parts.engine.renamed(frame, columns, str(table.name))
+        conformed = self._parts.engine.conform(
+            frame, table.schema, str(table.name), by_position=columns is None
+        )
+        return self._insert_frame(table, conformed)
+
+    def _insert_frame(self, table: WorkingTable, frame: Frame) -> RowCounts:
+        self._parts.failpoints.hit("write.before_stage")
+        folder = f"{table.folder}/data/{self._parts.clock.new_id()}"
+        self._parts.engine.write(frame, folder, table.schema, table.field_ids())
+        files = written_files(self._parts.warehouse, folder, table.layout)
+        table.append(files)
+        self._staged(table)
+        return RowCounts(inserted=sum(file.rows for file in files))
+
+    def update(self, name: str, assignments: Mapping[str, str], where: str | None = None) -> RowCounts:
+        """Set columns to SQL expressions, in the rows where a condition holds."""
+        table = self._working(name)
+        return self._rewrite(table, update_changes(table.name, table.schema, assignments, where))
+
+    def delete(self, name: str, where: str | None = None) -> RowCounts:
+        """Remove the rows where a condition holds (all rows without one)."""
+        table = self._working(name)
+        if where is None:
+            return self.truncate(name)
+        return self._rewrite(table, delete_changes(table.name, table.schema, where))
+
+    def merge(self, name: str, rows: Any, on: Sequence[str], delete_when: str | None = None) -> RowCounts:
+        """Upsert: rows that match on the keys replace what is there, others are added.
+
+        Where `delete_when` holds for an incoming row (which may have columns of its own for that),
+        the matching row is removed instead.
+        """
+        table = self._working(name)
+        keys = _keys(table.schema, on, str(table.name))
+        engine = self._parts.engine
+        if engine.owns(rows):
+            source, columns = rows, tuple(rows.columns)
+        else:
+            zone = self._parts.settings["time_zone"]
+            columns = given_columns(rows, table.schema)
+            arrow = rows_to_arrow(rows, table.schema, zone=zone, table=str(table.name), incoming=True)
+            if not arrow.num_rows:
+                return RowCounts()
+            source = engine.from_arrow(arrow)
+        query = merge_changes(table.name, table.schema, columns, keys, delete_when)
+        return self._rewrite(table, query, source=source, keys=keys)
+
+    def sql(self, text: str) -> Any:
+        """Run a statement: a SELECT gives a frame, a change gives what it did."""
+        return self.run_statement(parse_statement(text))
+
+    def run_statement(self, statement: Statement) -> Any:
+        """Run a statement that was parsed already."""
+        match statement:
+            case Select(query):
+                return self._run(query)
+            case CreateTable(name, schema, query, if_not_exists):
+                return self._create(name, schema, query, if_not_exists)
+            case DropTable(name, if_exists):
+                return self.drop_table(str(name), if_exists=if_exists)
+            case Insert(name, columns, query):
+                return self.insert_query(str(name), query, columns)
+            case Truncate(name):
+                return self.truncate(str(name))
+            case Update(name) | Delete(name) | Merge(name):
+                table = self._working(name)
+                return self._rewrite(table, statement_changes(statement, table.schema))
+
+    def _create(
+        self, name: TableName, schema: Schema | None, query: Query | None, if_not_exists: bool
+    ) -> RowCounts:
+        if if_not_exists and self._exists(name):
+            return RowCounts()
+        if schema is None and query is not None:
+            schema = self._parts.engine.schema_of(self._run(query))
+        self.create_table(str(name), schema)
+        return RowCounts() if query is None else self.insert_query(str(name), query)
+
+    def truncate(self, name: str) -> RowCounts:
+        """Remove all rows. Needs no Spark."""
+        table = self._working(name)
+        removed = table.clear()
+        self._staged(table)
+        return RowCounts(deleted=removed)
+
+    def compact(self, name: str) -> None:
+        """Rewrite a table's small files into few; its rows stay the same."""
+        compact_files(self._parts, self._working(name))
+
+    def _rewrite(
+        self, table: WorkingTable, query: Query, *, source: Frame | None = None, keys: tuple[str, ...] = ()
+    ) -> RowCounts:
+        self._parts.failpoints.hit("write.before_stage")
+        relations = {"target": self._frame(table, positions=True)}
+        if source is not None:
+            relations["source"] = source
+        counts = rewrite(self._parts, table, self._run(query, relations), keys=keys)
+        self._staged(table)
+        return counts
+
+    # -- reading what was written -------------------------------------------------------------
+
+    def table(self, name: str) -> Frame:
+        """A table's rows, with what this transaction did to them."""
+        return self._frame(self._working(name))
+
+    def _run(self, query: Query, relations: Mapping[str, Frame] | None = None) -> Frame:
+        bound = dict(relations or {})
+        for placeholder, table in query.tables:
+            bound[placeholder] = self._frame(self._working(table))
+        return self._parts.engine.query(query.template, bound)
+
+    def _frame(self, table: WorkingTable, *, positions: bool = False) -> Frame:
+        return self._parts.engine.scan(sorted(table.live()), table.schema, positions=positions)
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def commit(self) -> int | None:
+        """Make everything visible at once; the lsn, or None if there was nothing to do."""
+        self._check_open()
+        self._over = True
+        tables = [table for table in self._tables.values() if table.touched]
+        if not tables and not self._entries:
+            return None
+        self._parts.failpoints.hit("commit.before_metadata")
+        commit = self._staged_commit(tables)
+        self._parts.failpoints.hit("commit.after_metadata")
+        outcome = self._parts.catalog.commit_group(commit)
+        while True:
+            match outcome:
+                case Committed(lsn):
+                    return self._committed(lsn, tables)
+                case Conflict(name):
+                    self._check_rebase(name)
+                    self._parts.observer(Event("write_retried", tables=(str(name),)))
+                    # What other clients did must have its lsn before the lock is ours.
+                    self._parts.catalog.moment()
+                    outcome = self._parts.catalog.commit_locked(
+                        self._attempt, lambda c: self._rebased(c, tables)
+                    )
+                case Fenced(fence):
+                    raise FencedOff(f"the lease {fence.lease} has passed to another holder")
+                case Unknown():
+                    settled = self._parts.catalog.settle(outcome)
+                    outcome = settled or self._parts.catalog.commit_group(commit)
+
+    def commit_within(self, connection: Connection) -> GroupCommit:
+        """Stage the commit for a caller that already holds the writers' lock."""
+        self._check_open()
+        self._over = True
+        return self._staged_commit([table for table in self._tables.values() if table.touched])
+
+    def rollback(self) -> None:
+        """Forget everything. Files already written are swept later."""
+        self._over = True
+        self._tables.clear()
+
+    def _staged_commit(self, tables: Sequence[WorkingTable]) -> GroupCommit:
+        steps = [step for table in tables for step in table.stage(self._attempt)]
+        return GroupCommit(self._attempt, "write", tuple(steps), tuple(self._entries))
+
+    def _check_rebase(self, name: TableName) -> None:
+        table = self._tables[name]
+        if table.new is not None:
+            raise NameTaken(f'the name "{name}" was taken meanwhile')
+        if table.dropped or not table.appends_only:
+            raise _conflict(name)
+
+    def _rebased(self, connection: Connection, tables: Sequence[WorkingTable]) -> GroupCommit:
+        """The same commit on top of what others committed meanwhile. We hold the writers' lock."""
+        moment = self._parts.catalog.moment_within(connection, None)
+        for table in tables:
+            if table.new is not None:
+                continue
+            head = moment.versions.get(table.name)
+            if head is None or head.table_id != table.version.table_id or head.schema != table.schema:
+                raise _conflict(table.name)
+            if head.metadata_location != table.version.metadata_location:
+                self._check_rebase(table.name)
+                table.rebase(head)
+        return self._staged_commit(tables)
+
+    def _committed(self, lsn: int, tables: Sequence[WorkingTable]) -> int:
+        self.lsn = lsn
+        names = tuple(str(table.name) for table in tables)
+        self._parts.observer(Event("write_committed", tables=names, detail={"lsn": lsn}))
+        return lsn
+
+    def _staged(self, table: WorkingTable) -> None:
+        self._parts.failpoints.hit("write.after_stage")
+        self._parts.observer(Event("write_staged", tables=(str(table.name),)))
+
+    # -- looking up ---------------------------------------------------------------------------
+
+    def _exists(self, name: TableName) -> bool:
+        if (known := self._tables.get(name)) is not None:
+            return not known.dropped
+        return name in self._moment.versions
+
+    def _working(self, name: str | TableName) -> WorkingTable:
+        self._check_open()
+        table = TableName.parse(name)
+        known = self._tables.get(table)
+        if known is None:
+            known = self._tables[table] = WorkingTable(self._moment.version(table), self._parts.reader)
+        if known.dropped:
+            raise UnknownTable(f'"{table}" was dropped in this transaction')
+        return known
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise TransactionOver("this transaction is over", hint="begin another one.")
+
+
+def _conflict(name: TableName) -> WriteConflict:
+    return WriteConflict(
+        f'another writer changed "{name}" meanwhile',
+        detail="nothing of this transaction happened.",
+        hint="run it again.",
+    )
+
+
+def _checked_attempt(attempt: str | None) -> str | None:
+    if attempt is None:
+        return None
+    if (
+        not isinstance(attempt, str)
+        or not attempt.isprintable()
+        or not 0 < len(attempt) <= MAX_ATTEMPT_LENGTH
+    ):
+        raise InputError(f"an attempt is named by 1 to {MAX_ATTEMPT_LENGTH} printable characters")
+    return attempt
+
+
+def _keys(schema: Schema, on: Sequence[str], table: str) -> tuple[str, ...]:
+
+    if isinstance(on, str) or not on:
+        raise InputError(f'merging into "{table}" needs a list of key columns', hint='for example on=["id"].')
+    keys = []
+    for name in on:
+        column = schema.find(name) if isinstance(name, str) else None
+        if column is None:
+            raise UnknownColumn(f'"{table}" has no column {ascii(name)[:60]}')
+        if isinstance(column.type, Array | Map | Struct):
+            raise UnsupportedType(f'"{table}.{column.name}" {column.type} can\'t be a key')
+        if column.name in keys:
+            raise InputError(f'the key "{column.name}" stands twice')
+        keys.append(column.name)
+    return tuple(keys)

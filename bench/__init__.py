@@ -1,0 +1,1 @@
+"""Benchmarks: each row is a ratio of two things measured in one run, taking turns."""
