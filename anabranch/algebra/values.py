@@ -28,7 +28,16 @@ def evaluate_scalar(scalar: Scalar, row: Mapping[str, Any]) -> Any:
 
 
 def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1; false is below true."""
+    """-1, 0 or 1; false is below true; lists by their elements, among which NULL is lowest."""
+    if isinstance(left, tuple):
+        for one, other in zip(left, right, strict=False):
+            if one is None or other is None:
+                result = int(one is not None) - int(other is not None)
+            else:
+                result = compare(one, other)
+            if result:
+                return result
+        return compare(len(left), len(right))
     return int(left > right) - int(left < right)
 
 

@@ -1,0 +1,162 @@
+"""Restricting early: R ⋉ K moves down to where R's rows come from.
+
+A change touches few keys. Recomputing only their groups means nothing if the groups' rows are first
+joined and then thrown away; so the restriction goes below projections, filters, unions, joins and
+groupings, down to the scans. Where a join equates a key with a column of its other side, that side
+is restricted too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from anabranch.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Negate,
+    Plan,
+    Project,
+    SetOp,
+    UnionAll,
+    Window,
+)
+from anabranch.algebra.rebuild import rebuild
+from anabranch.algebra.scalar import (
+    Call,
+    Ref,
+    Scalar,
+    Verbatim,
+    all_of,
+    children,
+    conjuncts,
+    refs,
+    renamed,
+    replace_refs,
+)
+
+
+def push_restrictions(plan: Plan) -> Plan:
+    """Every semi join with a key relation, as far down as it goes."""
+
+    def pushed(part: Plan) -> Plan:
+        match part:
+            case Join(left, right, "semi", on):
+                return push(left, right, on)
+            case _:
+                return part
+
+    return rebuild(plan, pushed)
+
+
+def push(plan: Plan, keys: Plan, on: Scalar) -> Plan:
+    """`plan ⋉ keys on on`, with the semi join as far down as it goes.
+
+    Law: evaluate(push(plan, keys, on)) = evaluate(Join(plan, keys, "semi", on)).
+    """
+    needed = set(refs(on)) & set(plan.names)
+    match plan:
+        case Filter(source, condition):
+            return Filter(push(source, keys, on), condition)
+        case Negate(source):
+            return Negate(push(source, keys, on))
+        case Distinct(source):
+            return Distinct(push(source, keys, on))
+        case Project(source, items) if _substitutable(on, dict(items)):
+            return replace(plan, input=push(source, keys, _substituted(on, dict(items))))
+        case UnionAll(parts):
+            return UnionAll(tuple(push(part, keys, _repositioned(on, plan, part)) for part in parts))
+        case SetOp(left, right):
+            return replace(
+                plan, left=push(left, keys, on), right=push(right, keys, _repositioned(on, plan, right))
+            )
+        case Aggregate(source, groups) if needed <= {name for name, _ in groups} and _substitutable(
+            on, dict(groups)
+        ):
+            # Without groups there is one row even for no input: nothing may be taken from below it.
+            if groups:
+                return replace(plan, input=push(source, keys, _substituted(on, dict(groups))))
+        case Window(source, calls) if all(Ref(name) in calls[0][1].partition for name in needed):
+            return replace(plan, input=push(source, keys, on))
+        case Generate(source) if needed <= set(source.names):
+            return replace(plan, input=push(source, keys, on))
+        case Join():
+            return _push_join(plan, keys, on)
+        case _:
+            pass
+    return Join(plan, keys, "semi", on)
+
+
+def _push_join(join: Join, keys: Plan, on: Scalar) -> Plan:
+    left, right = set(join.left.names), set(join.right.names)
+    needed = set(refs(on)) & (left | right)
+    if join.kind == "full":
+        # Taking rows from one side would leave rows of the other without their partner.
+        return Join(join, keys, "semi", on)
+    if needed <= left:
+        return replace(join, left=push(join.left, keys, on), right=_partner(join, keys, on))
+    if join.kind != "inner":
+        return Join(join, keys, "semi", on)
+    if needed <= right:
+        mirrored = replace(join, left=join.right, right=join.left)
+        return replace(join, left=_partner(mirrored, keys, on), right=push(join.right, keys, on))
+    # The key takes columns of both sides: each side is restricted by what concerns it alone, which
+    # keeps too much, and the pairs by all of it.
+    parts = conjuncts(on)
+    for_left = all_of(part for part in parts if not set(refs(part)) & right)
+    for_right = all_of(part for part in parts if not set(refs(part)) & left)
+    narrowed = replace(
+        join,
+        left=push(join.left, keys, for_left) if set(refs(for_left)) & left else join.left,
+        right=push(join.right, keys, for_right) if set(refs(for_right)) & right else join.right,
+    )
+    return Join(narrowed, keys, "semi", on)
+
+
+def _partner(join: Join, keys: Plan, on: Scalar) -> Plan:
+    """The other side of a join whose left is restricted, restricted by the columns equated with it."""
+    equated = _equated(join)
+    needed = set(refs(on)) & set(join.left.names)
+    if not needed or not needed <= set(equated):
+        return join.right
+    return push(join.right, keys, renamed(on, equated))
+
+
+def _equated(join: Join) -> dict[str, str]:
+    """Columns of the left, each with a column of the right that must be equal to it."""
+    found: dict[str, str] = {}
+    right = set(join.right.names)
+    for part in conjuncts(join.on):
+        match part:
+            case Call("=" | "<=>", (Ref(one), Ref(other))):
+                if one in right and other not in right:
+                    one, other = other, one
+                if other in right and one not in right:
+                    found.setdefault(one, other)
+            case _:
+                pass
+    return found
+
+
+def _substitutable(on: Scalar, items: dict[str, Scalar]) -> bool:
+    """Whether the columns of a condition can be replaced by what they are computed from."""
+    inside_text = {name for text in _texts(on) for name in refs(text)}
+    return all(isinstance(items[name], Ref) for name in inside_text if name in items)
+
+
+def _texts(scalar: Scalar) -> Iterable[Verbatim]:
+    if isinstance(scalar, Verbatim):
+        yield scalar
+    for child in children(scalar):
+        yield from _texts(child)
+
+
+def _substituted(on: Scalar, items: dict[str, Scalar]) -> Scalar:
+    return replace_refs(on, lambda ref: items.get(ref.name, ref))
+
+
+def _repositioned(on: Scalar, whole: Plan, part: Plan) -> Scalar:
+    return renamed(on, dict(zip(whole.names, part.names, strict=True)))
