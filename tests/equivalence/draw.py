@@ -130,7 +130,7 @@ class Draw:
         names = tuple(self._fresh() for _ in range(self.random.randint(1, 2)))
         rows = tuple(
             tuple(Literal(self.random.choice((0, 1, 2))) for _ in names)
-            for _ in range(self.random.randint(1, 3))
+            for _ in range(self.random.randint(0, 3))
         )
         return Values(names, rows), dict.fromkeys(names, INT)
 
@@ -184,6 +184,8 @@ class Draw:
             items = tuple((self._fresh(), self._scalar(kinds)) for _ in range(width))
             sides.append(Project(plan, items))
         one, other = sides
+        if self.random.random() < 0.1:
+            other = one  # a common table expression, used twice
         if operator == "union":
             return UnionAll((one, other)), dict.fromkeys(one.names, INT)
         whole = SetOp(one, other, operator, self.random.random() < 0.5)  # type: ignore[arg-type]

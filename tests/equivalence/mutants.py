@@ -1,0 +1,371 @@
+"""Rules that are deliberately wrong, each in one way. The suite must notice every one of them.
+
+A mutant names what it replaces (`module:function`) and what stands there instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.algebra.plan import (
+    Aggregate,
+    At,
+    Delta,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    Scan,
+    SetOp,
+    Support,
+    Top,
+    UnionAll,
+    Window,
+    empty,
+    is_empty,
+)
+from anabranch.algebra.rebuild import rebuild
+from anabranch.algebra.scalar import NULL, TRUE, Ref, all_of, equal
+from anabranch.delta import affected, outer_join, restrict, simplify
+from anabranch.delta.ends import since, until
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong rule."""
+
+    name: str
+    target: str
+    wrong: Callable[..., Any]
+
+
+def _both(one: Plan, other: Plan) -> Plan:
+    return UnionAll((one, other))
+
+
+# -- inner join -----------------------------------------------------------------------------------
+
+
+def _join(left: str, right: str) -> Callable[[Join, Any], Plan]:
+    """ΔL ⋈ R<left> + L<right> ⋈ ΔR, with the ends named."""
+    ends = {"0": since, "1": until}
+
+    def rule(join: Join, change: Any) -> Plan:
+        return _both(
+            replace(join, left=change(join.left), right=ends[left](join.right)),
+            replace(join, left=ends[right](join.left), right=change(join.right)),
+        )
+
+    return rule
+
+
+def _only_left(join: Join, change: Any) -> Plan:
+    return replace(join, left=change(join.left), right=until(join.right))
+
+
+def _only_right(join: Join, change: Any) -> Plan:
+    return replace(join, left=since(join.left), right=change(join.right))
+
+
+def _second_subtracted(join: Join, change: Any) -> Plan:
+    return _both(_only_left(join, change), Negate(_only_right(join, change)))
+
+
+# -- left, semi, anti -----------------------------------------------------------------------------
+
+
+def _preserved(
+    *,
+    own: bool = True,
+    come: str | None = "1",
+    go: str | None = "0",
+    first: str = "1",
+    touched: str = "0",
+    sign: bool = True,
+    keys: bool = True,
+) -> Callable[[Join, Any], Plan]:
+    ends = {"0": since, "1": until}
+
+    def rule(join: Join, change: Any) -> Plan:
+        changed = Support(Net(change(join.right))) if keys else Support(change(join.right))
+        rows = Join(ends[touched](join.left), changed, "semi", join.on)
+        parts: list[Plan] = []
+        if own:
+            parts.append(replace(join, left=change(join.left), right=ends[first](join.right)))
+        if come is not None:
+            parts.append(replace(join, left=rows, right=ends[come](join.right)))
+        if go is not None:
+            gone = replace(join, left=rows, right=ends[go](join.right))
+            parts.append(Negate(gone) if sign else gone)
+        return UnionAll(tuple(parts))
+
+    return rule
+
+
+def _touched_by_equality(join: Join, change: Any) -> Plan:
+    """Affected rows found by the first conjunct alone, turned into its negation."""
+    wrong = replace(join, on=all_of([join.on, equal(Ref(join.left.names[0]), Ref(join.right.names[0]))]))
+    rows = Join(since(join.left), Support(Net(change(join.right))), "semi", wrong.on)
+    return UnionAll(
+        (
+            replace(join, left=change(join.left), right=until(join.right)),
+            replace(join, left=rows, right=until(join.right)),
+            Negate(replace(join, left=rows, right=since(join.right))),
+        )
+    )
+
+
+def _full_without_the_lonely(join: Join, change: Any) -> Plan:
+    return outer_join.change_of_preserved(replace(join, kind="left"), change)
+
+
+def _full_with_both_padded_wrong(join: Join, change: Any) -> Plan:
+    left = replace(join, kind="left")
+    alone = Join(join.right, join.left, "semi", join.on)
+    items = tuple((name, NULL) for name in join.left.names) + tuple((n, Ref(n)) for n in join.right.names)
+    return _both(
+        outer_join.change_of_preserved(left, change),
+        Project(outer_join.change_of_preserved(alone, change), items),
+    )
+
+
+def _full_as_inner_and_lonely(join: Join, change: Any) -> Plan:
+    alone = Join(join.right, join.left, "anti", join.on)
+    items = tuple((name, NULL) for name in join.left.names) + tuple((n, Ref(n)) for n in join.right.names)
+    inner = _join("1", "0")(replace(join, kind="inner"), change)
+    return _both(inner, Project(outer_join.change_of_preserved(alone, change), items))
+
+
+# -- affected keys --------------------------------------------------------------------------------
+
+
+def _keys_added_up_after_projecting(changed: Plan, keys: Any) -> Plan:
+    items = [(f"__k{i}", key) for i, key in enumerate(keys)] or [("__k0", TRUE)]
+    return Support(Net(Project(changed, tuple(items))))
+
+
+def _null_is_no_key(plan: Plan, keys: Any, touched: Plan) -> Plan:
+    return Join(plan, touched, "semi", all_of(equal(key, Ref(f"__k{i}")) for i, key in enumerate(keys)))
+
+
+def _not_restricted(plan: Plan, keys: Any, touched: Plan) -> Plan:
+    return Join(plan, touched, "anti", all_of(equal(key, Ref(f"__k{i}")) for i, key in enumerate(keys)))
+
+
+def _by_whole_rows(rule: str) -> Callable[[Any, Any], Plan]:
+    """Keys are whole rows where they should be groups, partitions or nothing."""
+
+    def wrong(plan: Aggregate | Window | Top, change: Any) -> Plan:
+        keys = [Ref(name) for name in plan.input.names]
+        touched = affected.touched_keys(change(plan.input), keys)
+        return _both(
+            replace(plan, input=affected.restricted(until(plan.input), keys, touched)),
+            Negate(replace(plan, input=affected.restricted(since(plan.input), keys, touched))),
+        )
+
+    wrong.__name__ = rule
+    return wrong
+
+
+def _distinct_as_linear(plan: Distinct, change: Any) -> Plan:
+    return change(plan.input)  # type: ignore[no-any-return]
+
+
+def _distinct_of_the_change(plan: Distinct, change: Any) -> Plan:
+    return Support(Net(change(plan.input)))
+
+
+def _set_keys(sides: tuple[str, ...], flip: bool = False) -> Callable[[SetOp, Any], Plan]:
+    def wrong(plan: SetOp, change: Any) -> Plan:
+        refs = {side: [Ref(name) for name in getattr(plan, side).names] for side in ("left", "right")}
+        parts = [affected.touched_keys(change(getattr(plan, side)), refs[side]) for side in sides]
+        touched = Distinct(UnionAll(tuple(parts)))
+        made = []
+        for end in (until, since):
+            narrowed = {s: affected.restricted(end(getattr(plan, s)), refs[s], touched) for s in refs}
+            made.append(replace(plan, **narrowed, all=not plan.all if flip else plan.all))
+        return _both(made[0], Negate(made[1]))
+
+    return wrong
+
+
+def _group_of_the_change(plan: Aggregate, change: Any) -> Plan:
+    """The aggregates of the changed rows alone, as if sums were all there is."""
+    return replace(plan, input=Support(Net(change(plan.input))))
+
+
+# -- simplification -------------------------------------------------------------------------------
+
+
+def _push_always(kinds: tuple[type, ...]) -> Callable[[Plan, Plan, Any], Plan]:
+    right_way = restrict.push
+
+    def wrong(plan: Plan, keys: Plan, on: Any) -> Plan:
+        if isinstance(plan, kinds) and set(restrict.refs(on)) & set(plan.names) <= set(plan.inputs[0].names):
+            return replace(plan, input=wrong(plan.inputs[0], keys, on))  # type: ignore[call-arg]
+        return right_way(plan, keys, on)
+
+    return wrong
+
+
+def _push_into_full(join: Join, keys: Plan, on: Any) -> Plan:
+    needed = set(restrict.refs(on)) & set(join.names)
+    if needed <= set(join.left.names):
+        return replace(join, left=Join(join.left, keys, "semi", on))
+    return Join(join, keys, "semi", on)
+
+
+def _push_into_padded(join: Join, keys: Plan, on: Any) -> Plan:
+    needed = set(restrict.refs(on)) & set(join.names)
+    if needed <= set(join.right.names) and join.kind == "left":
+        return replace(join, right=Join(join.right, keys, "semi", on))
+    return Join(join, keys, "semi", on)
+
+
+def _restriction_lost(plan: Plan, keys: Plan, on: Any) -> Plan:
+    return plan
+
+
+def _partner_by_any_column(join: Join, keys: Plan, on: Any) -> Plan:
+    renaming = dict.fromkeys(join.left.names, join.right.names[0])
+    return Join(join.right, keys, "semi", restrict.renamed(on, renaming))
+
+
+def _join_with_nothing_is_nothing(plan: Join) -> Plan:
+    return empty(plan.names) if is_empty(plan.left) or is_empty(plan.right) else plan
+
+
+def _anti_with_nothing_is_nothing(plan: Join) -> Plan:
+    if plan.kind == "anti" and is_empty(plan.right):
+        return empty(plan.names)
+    return _join_as_it_is(plan)
+
+
+_join_as_it_is = simplify._join
+_flat_as_it_is = simplify._flat
+
+
+def _union_without_twins(plan: UnionAll) -> Plan:
+    parts = tuple(dict.fromkeys(part for one in plan.parts for part in _flat_as_it_is(one)))
+    return UnionAll(parts) if parts else empty(plan.names)
+
+
+def _union_forgets_signs(plan: UnionAll) -> Plan:
+    parts = [part.input if isinstance(part, Negate) else part for part in plan.parts]
+    return UnionAll(tuple(parts))
+
+
+def _everything_unchanged(plan: Plan, changed: Any) -> Plan:
+    def known(part: Plan) -> Plan:
+        return replace(part, at=At.UNTIL) if isinstance(part, Scan) else part
+
+    return rebuild(plan, known)
+
+
+def _changed_taken_for_unchanged(plan: Plan, changed: Any) -> Plan:
+    def known(part: Plan) -> Plan:
+        return empty(part.names) if isinstance(part, Delta) and part.table == "r" else part
+
+    return rebuild(plan, known)
+
+
+DELTA = "anabranch.delta"
+AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected", f"{DELTA}.restrict", f"{DELTA}.simplify"
+
+MUTANTS = [
+    Mutant("inner join: the left's change is dropped", DELTA + ":change_of_join", _only_right),
+    Mutant("inner join: the right's change is dropped", DELTA + ":change_of_join", _only_left),
+    Mutant("inner join: both partners old", DELTA + ":change_of_join", _join("0", "0")),
+    Mutant("inner join: both partners new", DELTA + ":change_of_join", _join("1", "1")),
+    Mutant("inner join: the second term subtracted", DELTA + ":change_of_join", _second_subtracted),
+    Mutant("preserved: the left's change is dropped", DELTA + ":change_of_preserved", _preserved(own=False)),
+    Mutant(
+        "preserved: right changes ignored", DELTA + ":change_of_preserved", _preserved(come=None, go=None)
+    ),
+    Mutant("preserved: touched rows only taken away", DELTA + ":change_of_preserved", _preserved(come=None)),
+    Mutant("preserved: touched rows only added", DELTA + ":change_of_preserved", _preserved(go=None)),
+    Mutant("preserved: touched rows added twice", DELTA + ":change_of_preserved", _preserved(sign=False)),
+    Mutant("preserved: ends swapped", DELTA + ":change_of_preserved", _preserved(come="0", go="1")),
+    Mutant("preserved: judged by the old right", DELTA + ":change_of_preserved", _preserved(first="0")),
+    Mutant("preserved: touched among the new left", DELTA + ":change_of_preserved", _preserved(touched="1")),
+    Mutant("preserved: touched by another column", DELTA + ":change_of_preserved", _touched_by_equality),
+    Mutant(
+        "full join: lonely right rows forgotten", DELTA + ":change_of_full_join", _full_without_the_lonely
+    ),
+    Mutant("full join: paired rows padded", DELTA + ":change_of_full_join", _full_with_both_padded_wrong),
+    Mutant(
+        "full join: lonely left rows forgotten", DELTA + ":change_of_full_join", _full_as_inner_and_lonely
+    ),
+    Mutant("keys: added up too late", AFFECTED + ":_key_rows", _keys_added_up_after_projecting),
+    Mutant("keys: NULL is no key", AFFECTED + ":restricted", _null_is_no_key),
+    Mutant("keys: the untouched ones are recomputed", AFFECTED + ":restricted", _not_restricted),
+    Mutant("recomputed: the old result stays", AFFECTED + ":_recomputed", lambda new, old: new),
+    Mutant("recomputed: the new result is missing", AFFECTED + ":_recomputed", lambda new, old: Negate(old)),
+    Mutant("recomputed: old for new", AFFECTED + ":_recomputed", lambda new, old: _both(old, Negate(new))),
+    Mutant("recomputed: added instead of subtracted", AFFECTED + ":_recomputed", _both),
+    Mutant("groups: keyed by whole rows", DELTA + ":change_of_groups", _by_whole_rows("groups")),
+    Mutant("groups: aggregates of the change alone", DELTA + ":change_of_groups", _group_of_the_change),
+    Mutant("windows: keyed by whole rows", DELTA + ":change_of_windows", _by_whole_rows("windows")),
+    Mutant("top: keyed by whole rows", DELTA + ":change_of_top", _by_whole_rows("top")),
+    Mutant("distinct: taken for linear", DELTA + ":change_of_rows", _distinct_as_linear),
+    Mutant("distinct: of the change alone", DELTA + ":change_of_rows", _distinct_of_the_change),
+    Mutant("sets: only the left's keys", DELTA + ":change_of_sets", _set_keys(("left",))),
+    Mutant("sets: only the right's keys", DELTA + ":change_of_sets", _set_keys(("right",))),
+    Mutant(
+        "sets: bags for sets and back", DELTA + ":change_of_sets", _set_keys(("left", "right"), flip=True)
+    ),
+    Mutant("filter: let everything through", DELTA + ":change_of_filter", lambda p, change: change(p.input)),
+    Mutant(
+        "filter: negated weights",
+        DELTA + ":change_of_filter",
+        lambda p, change: Negate(Filter(change(p.input), p.condition)),
+    ),
+    Mutant(
+        "project: multiplicity ignored",
+        DELTA + ":change_of_project",
+        lambda p, change: Support(Project(change(p.input), p.items)),
+    ),
+    Mutant(
+        "project: weights ignored",
+        DELTA + ":change_of_project",
+        lambda p, change: Project(Support(change(p.input)), p.items),
+    ),
+    Mutant(
+        "union: only the first part changes", DELTA + ":change_of_union", lambda p, change: change(p.parts[0])
+    ),
+    Mutant(
+        "generate: rows without elements forgotten",
+        DELTA + ":change_of_generate",
+        lambda p, change: replace(p, input=change(p.input), outer=False),
+    ),
+    Mutant(
+        "generate: all outer",
+        DELTA + ":change_of_generate",
+        lambda p, change: Generate(change(p.input), p.function, p.argument, p.columns, outer=True),
+    ),
+    Mutant("scan: weights ignored", DELTA + ":change_of_scan", lambda s: Support(Delta(s.table, s.columns))),
+    Mutant("scan: deletions added", DELTA + ":change_of_scan", lambda s: Negate(Delta(s.table, s.columns))),
+    Mutant("values: come anew every time", DELTA + ":change_of_values", lambda values: values),
+    Mutant("restrict: lost on the way", RESTRICT + ":push", _restriction_lost),
+    Mutant("restrict: below a window's partition", RESTRICT + ":push", _push_always((Window,))),
+    Mutant("restrict: below the first rows", RESTRICT + ":push", _push_always((Top,))),
+    Mutant("restrict: below a full join", RESTRICT + ":_push_join", _push_into_full),
+    Mutant("restrict: on the padded side", RESTRICT + ":_push_join", _push_into_padded),
+    Mutant("restrict: partners by any column", RESTRICT + ":_partner", _partner_by_any_column),
+    Mutant("empty: every join with nothing is nothing", SIMPLIFY + ":_join", _join_with_nothing_is_nothing),
+    Mutant("empty: anti join with nothing is nothing", SIMPLIFY + ":_join", _anti_with_nothing_is_nothing),
+    Mutant("union: twins dropped", SIMPLIFY + ":_union", _union_without_twins),
+    Mutant("union: signs forgotten", SIMPLIFY + ":_union", _union_forgets_signs),
+    Mutant("specialise: both ends alike", SIMPLIFY + ":specialise", _everything_unchanged),
+    Mutant(
+        "specialise: a changed table taken for unchanged",
+        SIMPLIFY + ":specialise",
+        _changed_taken_for_unchanged,
+    ),
+]
