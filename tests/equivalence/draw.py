@@ -218,10 +218,8 @@ class Draw:
         return Distinct(plan), kinds
 
     def _window(self, source: Kinded) -> Kinded:
-        plan, kinds = source
-        integers = [name for name, kind in kinds.items() if kind == INT]
-        if not integers:
-            return self._filter(source)
+        plan, kinds = self._sortable(source)
+        integers = list(plan.names)
         partition = tuple(Ref(name) for name in self.random.sample(integers, self.random.randint(0, 1)))
         total = self._order(plan.names)
         choices = [
@@ -233,8 +231,18 @@ class Draw:
         calls = tuple((self._fresh(), call) for call in picked)
         return Window(plan, calls), {**kinds, **{name: INT for name, _ in calls}}
 
-    def _top(self, source: Kinded) -> Kinded:
+    def _sortable(self, source: Kinded) -> Kinded:
+        """Without lists: engines differ in where a NULL inside a list sorts."""
         plan, kinds = source
+        integers = [name for name in plan.names if kinds[name] == INT]
+        if len(integers) == len(plan.names):
+            return source
+        items: tuple[tuple[str, Scalar], ...] = tuple((self._fresh(), Ref(name)) for name in integers)
+        items = items or ((self._fresh(), Literal(1)),)
+        return Project(plan, items), {name: INT for name, _ in items}
+
+    def _top(self, source: Kinded) -> Kinded:
+        plan, kinds = self._sortable(source)
         return Top(plan, self._order(plan.names), self.random.randint(0, 4), self.random.randint(0, 1)), kinds
 
     def _order(self, names: tuple[str, ...]) -> tuple[SortKey, ...]:
