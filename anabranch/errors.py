@@ -156,6 +156,12 @@ class NotOneStatement(SqlError):
     code = "AB202"
 
 
+class NotIncremental(SqlError):
+    """A query that can't be maintained incrementally, or not yet."""
+
+    code = "AB203"
+
+
 class UnsupportedStatement(SqlError):
     """A statement, clause or function that is not accepted here."""
 
@@ -172,6 +178,24 @@ class InvalidQuery(SqlError):
     """A statement that Spark's analyser refuses: unknown columns, wrong types and the like."""
 
     code = "AB206"
+
+
+class UnknownColumnInQuery(SqlError):
+    """A column that nothing in a query's FROM has."""
+
+    code = "AB207"
+
+
+class AmbiguousColumn(SqlError):
+    """A name in a query that stands for more than one column."""
+
+    code = "AB208"
+
+
+class InvalidOutput(SqlError):
+    """A query whose result can't be a table: a column without a name, or a name twice."""
+
+    code = "AB209"
 
 
 # -- AB3xx: commits -------------------------------------------------------------------------------

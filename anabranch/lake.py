@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from anabranch.clock import Clock
+from anabranch.errors import InputError
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
@@ -19,8 +20,10 @@ from anabranch.read.looking import TableInfo, list_tables
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
 from anabranch.statements import run_statement
+from anabranch.storage.rows import repeatable
 from anabranch.upkeep import Upkeep, compact, maintain
 from anabranch.write.autocommit import Written, autocommit, committed
+from anabranch.write.repeated import begin
 from anabranch.write.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ class Lake:
 
     def insert(self, name: str, rows: Any, *, attempt: str | None = None) -> Written:
         """Add rows: a list of dicts or tuples, Arrow, pandas, or a Spark DataFrame."""
+        rows = repeatable(rows)
         return autocommit(self._parts, lambda tx: tx.insert(name, rows), attempt=attempt)
 
     def update(
@@ -106,6 +110,7 @@ class Lake:
         attempt: str | None = None,
     ) -> Written:
         """Upsert: rows that match on the keys replace what is there, others are added."""
+        rows = repeatable(rows)
         return autocommit(self._parts, lambda tx: tx.merge(name, rows, on, delete_when), attempt=attempt)
 
     def truncate(self, name: str, *, attempt: str | None = None) -> Written:
@@ -117,7 +122,7 @@ class Lake:
 
         A transaction whose `attempt` was already committed is found, not repeated.
         """
-        return Transaction(self._parts, attempt=attempt)
+        return begin(self._parts, attempt)
 
     def committed(self, attempt: str) -> int | None:
         """The lsn under which an attempt was committed, or None if it wasn't."""
@@ -161,6 +166,8 @@ class Lake:
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise InputError(f"a limit is a number from 1 on, not {limit!a}"[:100])
         with self._parts.catalog.database.reading() as connection:
             return ledger.recent_commits(connection, limit)
 

@@ -16,6 +16,9 @@ MAX_NAME_LENGTH = 128
 HIDDEN_PREFIX = "__"
 """Columns that begin so belong to anabranch."""
 
+TAKEN_COLUMNS = frozenset({"_metadata", "_weight", "_change_type"})
+"""Names that columns of a table can't have: Spark shows where a row is stored, and we what changed."""
+
 _TABLE_PART = re.compile(r"[a-z_][a-z0-9_]*")
 _COLUMN = re.compile(r"[^\W\d]\w*")
 
@@ -103,6 +106,15 @@ def check_column_name(name: object) -> str:
             hint="those names are kept for anabranch's own columns.",
         )
     return name
+
+
+def fold(name: str) -> str:
+    """A column's name as Spark compares it: letter by letter, in upper and then in lower case.
+
+    >>> fold("Größe"), fold("ı"), fold("ſ")
+    ('größe', 'i', 's')
+    """
+    return "".join((c.upper() if len(c.upper()) == 1 else c).lower()[0] for c in name)
 
 
 def _check_table_part(part: str, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +42,10 @@ def open_parts(
     first = Settings(arguments)
     url = catalog or _sqlite_beside(uri)
     database = Database(url, timeout=first["catalog_timeout"])
-    migrate(database, clock, failpoints)
-    with database.migrating() as connection:
-        in_force = ledger.ensure_lake(connection, clock.new_id(), uri)
-        stored = ledger.stored_settings(connection)
-    if in_force != uri:
-        database.close()
-        raise InvalidLocation(
-            f"the catalog belongs to the lake at {in_force}, not {uri}",
-            hint="open it at its own location; a lake that was moved must be copied, not renamed.",
-        )
-    settings = Settings(arguments, stored=stored)
+    with ExitStack() as opening:
+        opening.callback(database.close)
+        settings = Settings(arguments, stored=_enter(database, uri, clock, failpoints))
+        opening.pop_all()
     warehouse = Warehouse(f"{uri}/{FILES_FOLDER}")
     reader = TableReader(warehouse)
     return Parts(
@@ -64,6 +58,20 @@ def open_parts(
         failpoints=failpoints,
         observer=observer,
     )
+
+
+def _enter(database: Database, uri: str, clock: Clock, failpoints: Failpoints) -> dict[str, str]:
+    """Bring the ledger up to date, and see that it is this lake's; the settings stored in it."""
+    migrate(database, clock, failpoints)
+    with database.migrating() as connection:
+        in_force = ledger.ensure_lake(connection, clock.new_id(), uri)
+        stored = ledger.stored_settings(connection)
+    if in_force != uri:
+        raise InvalidLocation(
+            f"the catalog belongs to the lake at {in_force}, not {uri}",
+            hint="open it at its own location; a lake that was moved must be copied, not renamed.",
+        )
+    return stored
 
 
 def _sqlite_beside(uri: str) -> str:

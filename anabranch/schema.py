@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.errors import InvalidSchema, UnsupportedType
-from anabranch.names import check_column_name
+from anabranch.errors import InvalidName, InvalidSchema, UnsupportedType
+from anabranch.names import TAKEN_COLUMNS, check_column_name, fold
 
 MAX_COLUMNS = 2_000
 MAX_TYPE_DEPTH = 50
@@ -120,6 +120,12 @@ class Schema:
 
     def __post_init__(self) -> None:
         _check_fields(self.columns, "table")
+        for name in self.names:
+            if name.lower() in TAKEN_COLUMNS:
+                raise InvalidName(
+                    f'a column of a table can\'t be called "{name}"',
+                    hint="that name is kept for what Spark or anabranch tells about a row.",
+                )
         if len(self.columns) > MAX_COLUMNS:
             raise InvalidSchema(f"{len(self.columns)} columns; {MAX_COLUMNS} are allowed")
 
@@ -178,12 +184,12 @@ def _check_fields(fields: tuple[Column, ...], what: str) -> None:
         raise InvalidSchema(f"a {what} needs at least one {'column' if what == 'table' else 'field'}")
     seen: set[str] = set()
     for field in fields:
-        if field.name.lower() in seen:
+        if fold(field.name) in seen:
             raise InvalidSchema(
                 f'the name "{field.name}" stands twice in one {what}',
                 detail="names that differ only in case are the same name.",
             )
-        seen.add(field.name.lower())
+        seen.add(fold(field.name))
 
 
 def _field_to_json(column: Column) -> dict[str, Any]:
@@ -216,7 +222,14 @@ def _type_to_json(kind: Type) -> Any:
 
 
 def _field_from_json(field: dict[str, Any], depth: int) -> Column:
-    comment = field.get("metadata", {}).get("comment")
+    metadata = field.get("metadata", {})
+    comment = metadata.get("comment")
+    if "__COLLATIONS" in metadata:
+        raise UnsupportedType(
+            f'the column "{field["name"]}" has a collation',
+            detail="a table would store its text without it.",
+            hint="use STRING, and collate in the query.",
+        )
     return Column(field["name"], _type_from_json(field["type"], depth + 1), field["nullable"], comment)
 
 

@@ -27,6 +27,8 @@ class Setting:
     default: str
     read: Callable[[str], Any]
     meaning: str
+    at_opening: bool = False
+    """Whether a stored value counts only from the next opening of the lake on."""
 
 
 def _flag(text: str) -> bool:
@@ -67,7 +69,7 @@ def _zone(text: str) -> str:
 
 
 _SETTINGS = (
-    Setting("time_zone", "UTC", _zone, "the time zone in which queries read and show timestamps"),
+    Setting("time_zone", "UTC", _zone, "the time zone in which queries read and show timestamps", True),
     Setting("snapshot_retention", "7d", _duration("0s", "3650d"), "how long old versions stay readable"),
     Setting("orphan_grace", "24h", _duration("0s", "3650d"), "how long an unneeded file is left alone"),
     Setting("pin_lifetime", "1h", _duration("1s", "30d"), "how long an unused pinned snapshot holds"),
@@ -86,15 +88,21 @@ SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _SETTING
 
 def read_setting(name: str, value: object) -> Any:
     """The typed value of a setting, or a typed error that says what it takes."""
-    setting = SETTINGS.get(name)
+    setting = SETTINGS.get(name) if isinstance(name, str) else None
     if setting is None:
         raise UnknownSetting(
-            f"there is no setting {name!r}", hint="the settings are " + ", ".join(sorted(SETTINGS)) + "."
+            f"there is no setting {_shown(name)}",
+            hint="the settings are " + ", ".join(sorted(SETTINGS)) + ".",
         )
     try:
         return setting.read(setting_text(value))
     except ValueError as error:
-        raise InvalidSetting(f"{value!r} can't be the setting {name}", detail=f"{error}.") from error
+        raise InvalidSetting(f"{_shown(value)} can't be the setting {name}", detail=f"{error}.") from error
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def setting_text(value: object) -> str:
@@ -131,6 +139,6 @@ class Settings:
     def store(self, name: str, value: object) -> str:
         """Take a value that the lake stores; its text. Arguments and environment stay in force."""
         typed = read_setting(name, value)
-        if name not in self._fixed:
+        if name not in self._fixed and not SETTINGS[name].at_opening:
             self._values[name] = typed
         return setting_text(value)

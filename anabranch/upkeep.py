@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from anabranch.events import Event
 from anabranch.ledger import ledger
@@ -21,6 +22,9 @@ from anabranch.storage.expire import Expiry, plan_expiry
 from anabranch.storage.stage import stage_expiry
 from anabranch.storage.sweep import needed_paths, stored_paths
 from anabranch.write.autocommit import Written, autocommit
+
+ATTEMPT_MEMORY = timedelta(days=7)
+"""How long after its commit an attempt can be asked for, and isn't repeated."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ def _forget(parts: Parts, floor: int) -> int:
         for table_id in gone:
             ledger.forget_table(connection, table_id)
         ledger.forget_commits(connection, floor)
+        ledger.forget_attempts(connection, parts.clock.now() - ATTEMPT_MEMORY)
     return len(gone)
 
 
@@ -114,8 +119,10 @@ def _sweep(parts: Parts) -> tuple[int, int]:
     with parts.catalog.database.writing() as connection:
         marked = ledger.read_garbage(connection)
         fresh = sorted(unneeded - set(marked))
-        ledger.unmark_garbage(connection, sorted(set(marked) - unneeded))
+        ledger.unmark_garbage(connection, sorted(stored & set(marked) - unneeded))
         ledger.mark_garbage(connection, fresh, now)
+    # What a round deleted before it died: its marks stay until the folders are looked after too.
+    vanished = sorted(set(marked) - stored)
     parts.failpoints.hit("sweep.after_mark")
     since = marked | dict.fromkeys(fresh, now)
     ripe = [path for path in sorted(unneeded) if since[path] <= now - grace]
@@ -123,11 +130,12 @@ def _sweep(parts: Parts) -> tuple[int, int]:
         parts.failpoints.hit("sweep.before_delete")
         parts.warehouse.delete(path)
         parts.failpoints.hit("sweep.after_delete")
-    with parts.catalog.database.writing() as connection:
-        ledger.unmark_garbage(connection, ripe)
+    if gone := [*ripe, *vanished]:
+        _remove_dead_folders(parts, gone)
+        with parts.catalog.database.writing() as connection:
+            ledger.unmark_garbage(connection, gone)
     if ripe:
         parts.observer(Event("files_swept", detail={"files": len(ripe)}))
-        _remove_dead_folders(parts, ripe)
     return len(fresh), len(ripe)
 
 
@@ -150,8 +158,18 @@ def _left_alone(moment: Moment) -> list[str]:
 
 
 def _remove_dead_folders(parts: Parts, swept: list[str]) -> None:
-    """Folders of tables that are gone; a table in the making has nothing old enough to sweep."""
+    """Folders of tables that are gone, and of single writes.
+
+    A write in progress has nothing old enough to sweep, and no two share a folder.
+    """
     base = parts.warehouse.uri + "/"
     known = {version.table_id for version in parts.catalog.moment().versions.values()}
-    for folder in sorted({path.removeprefix(base).partition("/")[0] for path in swept} - known):
-        parts.warehouse.remove_empty_folders(parts.warehouse.table_location(folder))
+    dead: set[str] = set()
+    for path in swept:
+        table_id, *folders, _ = path.removeprefix(base).split("/")
+        if table_id not in known:
+            dead.add(table_id)
+        elif len(folders) > 1:  # table/data/write/file
+            dead.add("/".join([table_id, *folders[:2]]))
+    for folder in sorted(dead):
+        parts.warehouse.remove_empty_folders(base + folder)

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DataType,
     IntegerType,
     LongType,
@@ -30,6 +31,9 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
+    TimeType,
 )
 
 from anabranch.engine.base import Frame
@@ -45,10 +49,11 @@ from anabranch.errors import (
     UnknownColumn,
 )
 from anabranch.events import Event, Observer
-from anabranch.schema import Array, Map, Schema, Struct, Type, can_store
+from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store
 
 INSERT, DELETE, UPDATE = 1, 2, 3
-_WEIGHT, _FILE, _POSITION, _ACTION, _NEW = "__weight", "__file", "__position", "__action", "__new_"
+_WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
+_NEW, _PICK = "__new_", "__pick_"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
 
 # What decides the meaning of a query, or the validity of a file, on whatever session is used.
@@ -61,6 +66,9 @@ _CONTRACT = {
 _QUIET_CONTRACT = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.timeType.enabled": "true",
+    # Days before 1582 are the same days for every reader.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # Listing files that are already known must not become a Spark job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
@@ -78,6 +86,7 @@ _OWN = {
     # Plain local files: no checksum file beside every Parquet file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
+_CHECKED = (ArrayType, MapType, StructType, BinaryType, TimeType, TimestampType, TimestampNTZType)
 _UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
 _BAD_VALUE = re.compile(
     r"^(CAST_|NUMERIC_|ARITHMETIC_OVERFLOW|INVALID_COLUMN_OR_FIELD_DATA_TYPE|DATETIME_OVERFLOW"
@@ -123,7 +132,8 @@ class SparkEngine:
         builder = builder.config("spark.sql.warehouse.dir", tempfile.gettempdir() + "/anabranch-spark")
         with translated():
             session = builder.getOrCreate()
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._own = True
         self._observer(Event("spark_started"))
         return session
@@ -246,16 +256,26 @@ class SparkEngine:
     def row_changes(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """From actions per row to weighted rows: an update is one row out and one row in."""
         declared = spark_schema(schema)
-        wide = StructType(
-            [
-                *declared.fields,
-                StructField(_FILE, StringType()),
-                StructField(_POSITION, LongType()),
-                StructField(_ACTION, IntegerType()),
-                *(StructField(f"{_NEW}{i}", field.dataType) for i, field in enumerate(declared.fields)),
-            ]
-        )
         with translated(table=table, schema=schema):
+            given = {field.name: field for field in frame.schema.fields}
+            names = [_candidates(i, given) for i in range(len(schema))]
+            for column, candidates in zip(schema, names, strict=True):
+                for name in candidates:
+                    _check_storable(given[name], column, table)
+            wide = StructType(
+                [
+                    *declared.fields,
+                    StructField(_FILE, StringType()),
+                    StructField(_POSITION, LongType()),
+                    StructField(_ACTION, IntegerType()),
+                    *(
+                        StructField(name, field.dataType)
+                        for field, candidates in zip(declared.fields, names, strict=True)
+                        for name in candidates
+                    ),
+                    *(StructField(name, IntegerType()) for name in given if name.startswith(_PICK)),
+                ]
+            )
             typed = frame.to(wide)
             old = F.struct(
                 *[F.col(_quoted(name)).alias(name) for name in schema.names],
@@ -266,7 +286,7 @@ class SparkEngine:
             new = F.struct(
                 *[
                     self._not_null(
-                        F.col(f"{_NEW}{i}"), column.type, column.nullable, f"{table}.{column.name}"
+                        _picked(i, names[i]), column.type, column.nullable, f"{table}.{column.name}"
                     ).alias(column.name)
                     for i, column in enumerate(schema)
                 ],
@@ -314,7 +334,9 @@ class SparkEngine:
                         f'"{table}" has no column {ascii(name)[:60]}',
                         hint="its columns are " + ", ".join(schema.names[:20]) + ".",
                     )
-            self._check_nested(frame, schema, table)
+            for field in frame.schema.fields:
+                if (column := schema.find(field.name)) is not None:
+                    _check_storable(field, column, table)
             typed = frame.to(spark_schema(schema))
             return typed.select(
                 *[
@@ -333,21 +355,6 @@ class SparkEngine:
                     f'{len(columns)} columns of "{table}" are named, the query gives {len(frame.columns)}'
                 )
             return frame.toDF(*columns)
-
-    def _check_nested(self, frame: DataFrame, schema: Schema, table: str) -> None:
-        """Refuse nested fields that the column doesn't have; Spark would drop them silently."""
-        for field in frame.schema.fields:
-            column = schema.find(field.name)
-            if column is None or "void" in field.dataType.simpleString():
-                continue
-            if not isinstance(field.dataType, ArrayType | MapType | StructType):
-                continue
-            given = Schema.from_json(StructType([field]).jsonValue()).columns[0].type
-            if not can_store(given, column.type):
-                raise InvalidValue(
-                    f'a value doesn\'t fit "{table}.{column.name}" {column.type}',
-                    detail=f"the values are {given}.",
-                )
 
     def _not_null(self, value: SparkColumn, kind: Type, nullable: bool, path: str) -> SparkColumn:
         conditions = [] if nullable else [value.isNull()]
@@ -395,6 +402,37 @@ def _loose(kind: DataType, stored: bool) -> DataType:
     if stored and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
     return kind
+
+
+def _candidates(i: int, given: Mapping[str, StructField]) -> list[str]:
+    """The columns that hold the new value of column i: one, or several of which a number picks one."""
+    if f"{_PICK}{i}" not in given:
+        return [f"{_NEW}{i}"]
+    return [name for name in given if name.startswith(f"{_NEW}{i}_")]
+
+
+def _picked(i: int, candidates: Sequence[str]) -> SparkColumn:
+    first, *others = (F.col(name) for name in candidates)
+    if not others:
+        return first
+    chosen = F.when(F.col(f"{_PICK}{i}") == 0, first)
+    return reduce(
+        lambda so_far, k: so_far.when(F.col(f"{_PICK}{i}") == k, others[k - 1]),
+        range(1, len(candidates)),
+        chosen,
+    )
+
+
+def _check_storable(field: StructField, column: Column, table: str) -> None:
+    """Refuse what Spark would store by dropping nested fields, taking bytes for text or today for a date."""
+    kind = field.dataType
+    if not isinstance(kind, _CHECKED) or "void" in kind.simpleString():
+        return
+    given = Schema.from_json(StructType([StructField("value", kind)]).jsonValue()).columns[0].type
+    if not can_store(given, column.type):
+        raise InvalidValue(
+            f'a value doesn\'t fit "{table}.{column.name}" {column.type}', detail=f"the values are {given}."
+        )
 
 
 def _id_metadata(field_id: int | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ are therefore in the order in which they become visible.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,12 +17,15 @@ from typing import Any
 from sqlalchemy import Connection as Connection  # noqa: PLC0414  (the type that callers pass on)
 from sqlalchemy import Engine, create_engine, event, make_url, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from anabranch.errors import CatalogUnavailable, InvalidLocation
 from anabranch.ledger import tables
 
 _MODE = "anabranch_mode"
+_DRIVERS = frozenset({"sqlite", "sqlite+pysqlite", "postgresql+psycopg"})
+_WAL_TRIES = 100
+_NOT_A_FILE = (None, "", ":memory:")
 
 
 class Database:
@@ -34,27 +38,37 @@ class Database:
         self.engine = self._sqlite_engine() if self.is_sqlite else self._postgres_engine()
 
     def shown(self) -> str:
-        """The address without its password."""
-        return self.url.render_as_string(hide_password=True)
+        """The address without its password, and without options, where one could stand too."""
+        return self.url.set(query={}).render_as_string(hide_password=True)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment of the database."""
-        with self._transaction("read") as connection:
+        with self._translated(), self._transaction("read") as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that no other `writing` overlaps; committed at the end, else rolled back."""
+        with self._translated(), self.committing() as connection:
+            yield connection
+
+    @contextmanager
+    def committing(self) -> Iterator[Connection]:
+        """The same for those who must find out what became of it.
+
+        An error of the database comes out as it is once the transaction may have done something.
+        """
         with self._transaction("write") as connection:
             if not self.is_sqlite:
-                connection.execute(select(tables.lake.c.id).with_for_update())
+                with self._translated():
+                    connection.execute(select(tables.lake.c.id).with_for_update())
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """A transaction for changing the tables themselves; one process at a time."""
-        with self._transaction("write") as connection:
+        with self._translated(), self._transaction("write") as connection:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(7263180345)"))
             yield connection
@@ -68,17 +82,20 @@ class Database:
         options: dict[str, Any] = {_MODE: mode}
         if not self.is_sqlite:
             options["isolation_level"] = "REPEATABLE READ" if mode == "read" else "READ COMMITTED"
-        try:
+        with self._translated():
             connection = self.engine.connect().execution_options(**options)
-        except DBAPIError as error:
-            raise self._unavailable(error) from error
         with connection:
-            try:
+            with self._translated():
                 transaction = connection.begin()
-            except OperationalError as error:
-                raise self._unavailable(error) from error
             with transaction:
                 yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self._unavailable(error) from error
 
     def _unavailable(self, error: DBAPIError) -> CatalogUnavailable:
         reason = str(error.orig).strip().splitlines()
@@ -96,7 +113,7 @@ class Database:
             # SQLAlchemy's BEGIN below is the only one; the driver must not add its own.
             connection.isolation_level = None
             cursor = connection.cursor()
-            cursor.execute("PRAGMA journal_mode = WAL")
+            _enter_wal(cursor)
             cursor.execute("PRAGMA synchronous = FULL")
             cursor.close()
 
@@ -109,29 +126,58 @@ class Database:
 
     def _postgres_engine(self) -> Engine:
         milliseconds = round(self._seconds * 1000)
-        engine = create_engine(
-            self.url,
-            pool_pre_ping=True,
-            connect_args={
-                "connect_timeout": max(2, round(min(self._seconds, 30))),
-                "options": f"-c lock_timeout={milliseconds} -c timezone=UTC",
-            },
-        )
-        return engine
+        try:
+            return create_engine(
+                self.url,
+                pool_pre_ping=True,
+                connect_args={
+                    "connect_timeout": max(2, round(min(self._seconds, 30))),
+                    "options": f"-c lock_timeout={milliseconds} -c timezone=UTC",
+                },
+            )
+        except ImportError as error:
+            raise InvalidLocation(
+                "the driver for PostgreSQL is not installed", hint="install anabranch[postgres]."
+            ) from error
+
+
+def _enter_wal(cursor: sqlite3.Cursor) -> None:
+    """Switch a SQLite file to its write-ahead log, where that isn't done yet.
+
+    Alone of all statements, this one doesn't wait for another process that switches it too.
+    """
+    for _ in range(_WAL_TRIES):
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            # This one does wait.
+            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("ROLLBACK")
+    cursor.execute("PRAGMA journal_mode = WAL")
 
 
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):
+        # Not chained: the cause would show the address, and in it the password.
         raise InvalidLocation(
             "the catalog's address can't be read",
             hint="write sqlite:///path/catalog.db or postgresql+psycopg://user:password@host/database.",
-        ) from error
+        ) from None
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise InvalidLocation(
             f"a catalog can't live in {parsed.get_backend_name()}", hint="use sqlite or postgresql+psycopg."
         )
-    if parsed.get_backend_name() == "postgresql" and parsed.drivername == "postgresql":
+    if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in _DRIVERS:
+        raise InvalidLocation(
+            f"a catalog can't be reached by {parsed.drivername}", hint="use sqlite or postgresql+psycopg."
+        )
+    if parsed.get_backend_name() == "sqlite" and (parsed.database in _NOT_A_FILE or parsed.query):
+        raise InvalidLocation(
+            "a SQLite catalog needs a file, and takes no options", hint="write sqlite:///path/catalog.db."
+        )
     return parsed

@@ -236,9 +236,13 @@ def forget_table(connection: Connection, table_id: str) -> None:
 
 
 def forget_commits(connection: Connection, below: int) -> None:
-    """Forget commits and attempts below the floor."""
+    """Forget commits below the floor."""
     connection.execute(delete(t.commits).where(t.commits.c.lsn < below))
-    connection.execute(delete(t.attempts).where(t.attempts.c.lsn < below))
+
+
+def forget_attempts(connection: Connection, before: datetime) -> None:
+    """Forget attempts that were decided long ago."""
+    connection.execute(delete(t.attempts).where(t.attempts.c.decided_at < to_micros(before)))
 
 
 # -- commits --------------------------------------------------------------------------------------

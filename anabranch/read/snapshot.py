@@ -40,21 +40,19 @@ class Snapshot:
 
     def table(self, name: str) -> Frame:
         """A table's rows."""
-        self._renew()
-        return frame_of(self._parts, self._moment.version(TableName.parse(name)))
+        return frame_of(self._parts, self._kept().version(TableName.parse(name)))
 
     def arrow(self, name: str) -> Any:
         """A table's rows as an Arrow table. Needs no Spark, but all of it in memory."""
-        self._renew()
-        return arrow_of(self._parts, self._moment.version(TableName.parse(name)))
+        return arrow_of(self._parts, self._kept().version(TableName.parse(name)))
 
     def sql(self, text: str) -> Frame:
         """The rows of a SELECT."""
-        self._renew()
+        moment = self._kept()
         statement = parse_statement(text)
         if not isinstance(statement, Select):
             raise UnsupportedStatement("a snapshot can only be read", hint="use lake.sql for statements.")
-        return run_query(self._parts, self._moment, statement.query)
+        return run_query(self._parts, moment, statement.query)
 
     def tables(self) -> list[str]:
         """The names of the tables that existed."""
@@ -90,15 +88,16 @@ class Snapshot:
             expires_at=self._now() + self._parts.settings["pin_lifetime"],
         )
 
-    def _renew(self) -> None:
+    def _kept(self) -> Moment:
+        """The moment, with the tables' metadata where it stands today: what is pinned is still in it."""
         with self._lock:
             if self._closed:
                 raise VersionExpired("this snapshot is closed", hint="take another one: lake.snapshot().")
-            if self._now() - self._renewed < self._parts.settings["pin_lifetime"] / 2:
-                return
-            with self._parts.catalog.database.writing() as connection:
-                self._hold(connection, self.lsn)
-            self._renewed = self._now()
+            if self._now() - self._renewed >= self._parts.settings["pin_lifetime"] / 2:
+                # An lsn that is no longer kept is refused, not pinned again.
+                self._parts.catalog.moment_pinned(self.lsn, self._hold)
+                self._renewed = self._now()
+        return self._parts.catalog.moment(self.lsn)
 
     def _now(self) -> datetime:
         return self._parts.clock.now()

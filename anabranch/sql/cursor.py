@@ -12,11 +12,7 @@ from anabranch.errors import SqlSyntax, UnsupportedStatement
 from anabranch.names import DEFAULT_NAMESPACE, TableName
 from anabranch.sql.lexical import Kind, Lexeme, SqlText, place
 from anabranch.sql.parse import shown
-
-# Words that can't be the alias of a table; Spark doesn't take them either.
-_NEVER_ALIAS = frozenset(
-    "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT NATURAL ON RIGHT SEMI MINUS UNION USING".split()
-)
+from anabranch.sql.relations import NEVER_ALIAS
 
 
 class Cursor:
@@ -103,7 +99,7 @@ class Cursor:
         """Step over `[AS] alias` if there is one; `stops` are the words that may follow instead."""
         given = self.take("AS")
         lexeme = self._peek()
-        if lexeme is None or not lexeme.is_name or (not given and lexeme.word in {*stops, *_NEVER_ALIAS}):
+        if lexeme is None or not lexeme.is_name or (not given and lexeme.word in {*stops, *NEVER_ALIAS}):
             if given:
                 raise self.unexpected("an alias is expected here")
             return None

@@ -42,7 +42,9 @@ class Expression:
         sql = read(self.text)
         check_sandbox(sql)
         _check_names(sql)
-        for node in _of_this_row(parse_expression(self.text)):
+        tree = parse_expression(self.text)
+        render_template(sql, tree, Placeholders())
+        for node in _of_this_row(tree):
             if isinstance(node, exp.AggFunc | exp.Window) or _generates(node):
                 raise UnsupportedStatement(
                     "an expression over one row can't hold an aggregate, a window function or a generator",

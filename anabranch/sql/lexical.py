@@ -15,7 +15,7 @@ from typing import NamedTuple
 from anabranch.errors import SqlSyntax, SqlTooLarge, UnsupportedStatement
 
 MAX_SQL_CHARACTERS = 500_000
-MAX_LEXEMES = 100_000
+MAX_LEXEMES = 50_000
 MAX_NESTING = 200
 MAX_TYPE_NESTING = 50
 

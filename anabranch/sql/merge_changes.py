@@ -33,7 +33,7 @@ from anabranch.sql.build import (
 )
 from anabranch.sql.expression import Expression
 from anabranch.sql.merge_join import MergeJoin, merge_join, source_template
-from anabranch.sql.merge_values import Kept, Value, Written, new_values
+from anabranch.sql.merge_values import Computed, FromSource, Kept, Value, new_values
 from anabranch.sql.query import Query
 from anabranch.sql.statement import DeleteRow, InsertRow, Merge, When
 from anabranch.sql.targets import ACTION, DELETE, FILE, INSERT, NEW, PICK, POSITION, UPDATE
@@ -101,8 +101,8 @@ class _Builder:
             if when is When.MATCHED or not self._has_text(when):
                 items += self._items(when)
         for slot, value in self._slots():
-            if isinstance(value, Written) and value.source_column is not None and join.has_source:
-                items.append(called(column(value.source_column, self.source), slot))
+            if isinstance(value, FromSource):
+                items.append(called(column(value.column, self.source), slot))
                 self.hidden.append(slot)
         return join.query.select(*items, *([everything(self.source)] if keep_source else []))
 
@@ -124,7 +124,7 @@ class _Builder:
         items = [called(choose([(here, choose(conditions))]), name)]
         self.hidden.append(name)
         for slot, value in self._slots():
-            if isinstance(value, Written) and value.source_column is None and value.when is when:
+            if isinstance(value, Computed) and value.when is when:
                 held = among(column(name), value.clauses)
                 items.append(called(choose([(held, verbatim(self._template(value.expression)))]), slot))
                 self.hidden.append(slot)
@@ -175,7 +175,7 @@ class _Builder:
     def _picked(self, i: int, k: int, value: Value) -> exp.Expr:
         """A value for the rows whose clause gives it; a user's own expression is guarded where it stands."""
         shown = column(f"__old_{i}") if isinstance(value, Kept) else column(_slot(i, k))
-        if isinstance(value, Written) and value.source_column is None:
+        if isinstance(value, Computed):
             return shown
         return choose([(among(column(_CLAUSE), value.clauses), shown)])
 
@@ -191,8 +191,7 @@ class _Builder:
         """Whether clauses of this kind hold expressions, which need the level where their names are known."""
         conditions = any(c.when is when and c.condition is not None for c in self.merge.clauses)
         return conditions or any(
-            isinstance(value, Written) and value.source_column is None and value.when is when
-            for _, value in self._slots()
+            isinstance(value, Computed) and value.when is when for _, value in self._slots()
         )
 
     def _template(self, expression: Expression) -> str:

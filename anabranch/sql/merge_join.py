@@ -23,7 +23,6 @@ class MergeJoin:
 
     query: exp.Select
     has_target: bool
-    has_source: bool
     when: exp.Expr
 
 
@@ -35,22 +34,22 @@ def merge_join(
     in_target, in_source = present(column(FILE, target_alias)), present(column(INCOMING, source_alias))
     matched, added, left = (number(i) for i in range(3))
     if kinds == {When.MATCHED}:
-        return MergeJoin(_join(relation(source, source_alias), ours, on, "inner"), True, True, matched)
+        return MergeJoin(_join(relation(source, source_alias), ours, on, "inner"), True, matched)
     if kinds == {When.NOT_MATCHED}:
-        return MergeJoin(_join(relation(source, source_alias), ours, on, "left anti"), False, True, added)
+        return MergeJoin(_join(relation(source, source_alias), ours, on, "left anti"), False, added)
     if kinds == {When.NOT_MATCHED_BY_SOURCE}:
-        return MergeJoin(_join(ours, relation(source, source_alias), on, "left anti"), True, False, left)
+        return MergeJoin(_join(ours, relation(source, source_alias), on, "left anti"), True, left)
     if kinds == {When.MATCHED, When.NOT_MATCHED}:
         when = choose([(in_target, matched), (verbatim("TRUE"), added)])
-        return MergeJoin(_join(relation(source, source_alias), ours, on, "left"), True, True, when)
+        return MergeJoin(_join(relation(source, source_alias), ours, on, "left"), True, when)
     rows = exp.select(exp.Star(), called(verbatim("TRUE"), INCOMING)).from_(verbatim(source))
     marked = nested(rows, source_alias)
     if kinds == {When.MATCHED, When.NOT_MATCHED_BY_SOURCE}:
         when = choose([(in_source, matched), (verbatim("TRUE"), left)])
-        return MergeJoin(_join(ours, marked, on, "left"), True, True, when)
+        return MergeJoin(_join(ours, marked, on, "left"), True, when)
     both = exp.and_(in_target, in_source)
     when = choose([(both, matched), (in_source.copy(), added), (verbatim("TRUE"), left)])
-    return MergeJoin(_join(ours, marked, on, "full outer"), True, True, when)
+    return MergeJoin(_join(ours, marked, on, "full outer"), True, when)
 
 
 def source_template(source: TableName | Query, placeholders: Placeholders) -> str:

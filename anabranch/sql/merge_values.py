@@ -8,9 +8,8 @@ from sqlglot import exp
 
 from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
-from anabranch.sql.lexical import quote
 from anabranch.sql.parse import parse_expression
-from anabranch.sql.statement import Assignments, DeleteRow, Merge, When
+from anabranch.sql.statement import DeleteRow, Merge, When
 from anabranch.sql.targets import position_of
 
 
@@ -22,20 +21,27 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The value of an expression; `source_column` if it is nothing but a column of the source.
+class FromSource:
+    """A column of the source, which means the same in every clause that may name the source."""
 
-    A source's column means the same in every clause, so it is one value however many clauses give
-    it. Any other expression belongs to the kind of clause (`when`) whose names it was written for.
-    """
+    clauses: tuple[int, ...]
+    column: str
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The value of an expression, written for the names that its kind of clause knows."""
 
     clauses: tuple[int, ...]
     when: When
     expression: Expression
-    source_column: str | None
 
 
-Value = Kept | Written
+Value = Kept | FromSource | Computed
+
+_FUNCTIONS_WITHOUT_BRACKETS = frozenset(
+    "current_date current_time current_timestamp current_user session_user user".split()
+)
 
 
 def new_values(merge: Merge, schema: Schema, source: str) -> list[list[Value]]:
@@ -44,48 +50,43 @@ def new_values(merge: Merge, schema: Schema, source: str) -> list[list[Value]]:
     for number, clause in enumerate(merge.clauses):
         if isinstance(clause.action, DeleteRow):
             continue
-        assignments = clause.action.assignments
-        if assignments is None:
-            assignments = _same_names(schema, source)
-        given = {position_of(name, schema, merge.name): expression for name, expression in assignments}
+        if clause.action.assignments is None:
+            for column, values in zip(schema, found, strict=True):
+                _add(values, FromSource((number,), column.name.lower()))
+            continue
+        given = {
+            position_of(name, schema, merge.name): expression
+            for name, expression in clause.action.assignments
+        }
         for i, values in enumerate(found):
-            expression = given.get(i)
-            if expression is None:
-                _add(values, Kept((number,)))
-            else:
-                _add(values, _written(number, clause.when, expression, source))
+            _add(values, _value(number, clause.when, given.get(i), source))
     return found
 
 
-def _same_names(schema: Schema, source: str) -> Assignments:
-    return tuple((c.name, Expression(f"{quote(source)}.{quote(c.name)}")) for c in schema)
+def _value(number: int, when: When, expression: Expression | None, source: str) -> Value:
+    if expression is None:
+        return Kept((number,))
+    column = _source_column(when, expression, source)
+    return Computed((number,), when, expression) if column is None else FromSource((number,), column)
 
 
 def _add(values: list[Value], value: Value) -> None:
+    """Put equal values together: a row belongs to one clause, so for a row they are one."""
     for i, known in enumerate(values):
-        if _same(known, value):
+        if replace(known, clauses=value.clauses) == value:
             values[i] = replace(known, clauses=known.clauses + value.clauses)
             return
     values.append(value)
 
 
-def _same(one: Value, other: Value) -> bool:
-    if isinstance(one, Kept) or isinstance(other, Kept):
-        return isinstance(one, Kept) and isinstance(other, Kept)
-    if one.source_column is not None or other.source_column is not None:
-        return one.source_column == other.source_column
-    # A row belongs to one clause, so the same words in two clauses of a kind are one value per row.
-    return (one.when, one.expression) == (other.when, other.expression)
-
-
-def _written(number: int, when: When, expression: Expression, source: str) -> Written:
-    column = None if when is When.NOT_MATCHED_BY_SOURCE else _source_column(expression, source)
-    return Written((number,), when, expression, column)
-
-
-def _source_column(expression: Expression, source: str) -> str | None:
+def _source_column(when: When, expression: Expression, source: str) -> str | None:
+    """The column, if the expression is nothing but a column of the source."""
     tree = parse_expression(expression.text)
     if not isinstance(tree, exp.Column) or not isinstance(tree.this, exp.Identifier):
         return None
-    plain = tree.args.get("db") is None and tree.table.lower() == source.lower()
-    return tree.name.lower() if plain else None
+    if when is When.NOT_MATCHED_BY_SOURCE or tree.args.get("db") is not None:
+        return None
+    name = tree.name.lower()
+    # In WHEN NOT MATCHED a bare name is the source's too, unless Spark may take it for a function.
+    bare = not tree.table and when is When.NOT_MATCHED and name not in _FUNCTIONS_WITHOUT_BRACKETS
+    return name if bare or tree.table.lower() == source.lower() else None

@@ -7,13 +7,13 @@ tokens are held against our own lexemes before they are parsed.
 
 from __future__ import annotations
 
-import itertools
+import re
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
 from anabranch.errors import NotOneStatement, SqlSyntax, SqlTooLarge
 from anabranch.sql.depth import deep_recursion
@@ -22,10 +22,12 @@ from anabranch.sql.lexical import Kind, Lexeme, SqlText, place, read
 MAX_TREE_DEPTH = 1_000
 """Chains such as a + b + c make deep trees too. Spark's own parser gives up somewhere below this."""
 
-MAX_BACKTRACKING = 100_000
+MAX_BACKTRACKING = 20_000
 """Tokens the parser may walk back over; ordinary statements need less than one per token."""
 
-_STRINGS = frozenset([TokenType.STRING, TokenType.RAW_STRING])
+_PARSER_FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+_DOUBLED = {mark: re.compile(rf"(\\.)|{mark}{mark}", re.DOTALL) for mark in "'\""}
 
 
 def parse_statement_ast(text: str) -> exp.Expr:
@@ -80,15 +82,19 @@ def parse_lexed(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
     """The tree of a text whose lexemes are known; offsets in its `meta` are offsets in `sql.text`."""
     try:
         with deep_recursion:
-            tokens = _agreed(Spark().tokenize(sql.text), sql)
-            parser = _BoundedParser(dialect=Spark())
-            found = parser.parse_into(into, tokens, sql.text) if into else parser.parse(tokens, sql.text)
+            dialect = Spark()
+            dialect.STRICT_JSON_PATH_SYNTAX = False  # would only log what it can't read
+            text = _respelled(sql)
+            tokens = dialect.tokenize(text)
+            _check_agreement(tokens, sql)
+            parser = _BoundedParser(dialect=dialect)
+            found = parser.parse_into(into, tokens, text) if into else parser.parse(tokens, text)
     except RecursionError as error:
         raise SqlTooLarge("the SQL text is nested too deeply") from error
     except ParseError as error:
-        raise _syntax(error) from error
+        raise _syntax(error, sql) from error
     # The parser indexes and unpacks what it reads; on malformed text that fails in ways of its own.
-    except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (SqlglotError, *_PARSER_FAILURES) as error:
         raise SqlSyntax("the SQL text can't be read", detail=f"{str(error)[:200]}") from error
     if len(found) != 1 or found[0] is None:
         raise NotOneStatement(
@@ -116,45 +122,46 @@ class _BoundedParser(SparkParser):
         self._walked_back = walked
         super()._retreat(index)
 
+    def _warn_unsupported(self) -> None:
+        """What the parser doesn't know it would pass on unread; nothing is read that way here."""
+        self.raise_error("not expected here")
 
-def _agreed(tokens: list[Token], sql: SqlText) -> list[Token]:
-    """The tokens, if they cover every lexeme and cut strings and quoted names where we do.
 
-    For Spark a doubled quote inside a string is a quote; sqlglot makes two strings of it, so those
-    are joined here.
-    """
-    agreed: list[Token] = []
+def _check_agreement(tokens: list[Token], sql: SqlText) -> None:
+    """The tokens cover every lexeme, and cut strings and quoted names where the lexemes do."""
     position = 0
     for lexeme in sql.lexemes:
         while position < len(tokens) and tokens[position].end < lexeme.start:
-            agreed.append(tokens[position])
             position += 1
         if position == len(tokens) or tokens[position].start > lexeme.start:
             raise _disagreement(sql, lexeme)
+        token = tokens[position]
         if lexeme.kind is Kind.STRING:
-            pieces = []
-            while position < len(tokens) and tokens[position].end < lexeme.end:
-                pieces.append(tokens[position])
-                position += 1
-            agreed.append(_joined(pieces, lexeme, sql))
-        elif lexeme.kind is Kind.QUOTED:
-            token = tokens[position]
-            if (token.start, token.end + 1, token.text) != (lexeme.start, lexeme.end, lexeme.name):
+            prefix = lexeme.start - token.start  # the X of X'1F'
+            if token.end + 1 != lexeme.end or prefix > 1:
                 raise _disagreement(sql, lexeme)
-    return agreed + tokens[position:]
+        if lexeme.kind is Kind.QUOTED and (token.start, token.end + 1, token.text) != (
+            lexeme.start,
+            lexeme.end,
+            lexeme.name,
+        ):
+            raise _disagreement(sql, lexeme)
 
 
-def _joined(pieces: list[Token], lexeme: Lexeme, sql: SqlText) -> Token:
-    if not pieces or pieces[-1].end + 1 != lexeme.end:
-        raise _disagreement(sql, lexeme)
-    first = pieces[0]
-    if len(pieces) == 1 and lexeme.start - first.start in (0, 1):  # 1: the prefix of X'1F'
-        return first
-    adjacent = all(after.start == before.end + 1 for before, after in itertools.pairwise(pieces))
-    if first.start != lexeme.start or not adjacent or any(p.token_type not in _STRINGS for p in pieces):
-        raise _disagreement(sql, lexeme)
-    value = lexeme.text[0].join(piece.text for piece in pieces)
-    return Token(TokenType.STRING, value, first.line, first.col, lexeme.start, lexeme.end - 1)
+def _respelled(sql: SqlText) -> str:
+    r"""The text with `''` inside strings written as `\'`, which means the same and is as long.
+
+    For Spark a doubled quote is a quote; sqlglot would begin a second string there.
+    """
+    pieces: list[str] = []
+    position = 0
+    for lexeme in sql.lexemes:
+        mark = lexeme.text[0]
+        if lexeme.kind is Kind.STRING and mark in _DOUBLED and mark in lexeme.text[1:-1]:
+            inner = _DOUBLED[mark].sub(lambda match: match[1] or f"\\{match[0][0]}", lexeme.text[1:-1])
+            pieces += [sql.text[position : lexeme.start + 1], inner]
+            position = lexeme.end - 1
+    return "".join([*pieces, sql.text[position:]])
 
 
 def _disagreement(sql: SqlText, lexeme: Lexeme) -> SqlSyntax:
@@ -164,7 +171,7 @@ def _disagreement(sql: SqlText, lexeme: Lexeme) -> SqlSyntax:
     )
 
 
-def _syntax(error: ParseError) -> SqlSyntax:
+def _syntax(error: ParseError, sql: SqlText) -> SqlSyntax:
     first = error.errors[0] if error.errors else {}
     word = str(first.get("highlight") or "")
     what = _plain(str(first.get("description") or str(error).splitlines()[0]))
@@ -173,7 +180,8 @@ def _syntax(error: ParseError) -> SqlSyntax:
     column = max(1, int(first["col"]) - len(word) + 1)
     near = f" near {shown(word)}" if word else ""
     return SqlSyntax(
-        f"the SQL text can't be read{near}", detail=f"line {first['line']}, column {column}: {what}."
+        f"the SQL text can't be read{near}",
+        detail=f"line {first['line']}, column {column} of {shown(sql.text)}: {what}.",
     )
 
 

@@ -12,21 +12,19 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from anabranch.errors import UnsupportedStatement
+from anabranch.errors import SqlTooLarge, UnsupportedStatement
 from anabranch.names import TableName
 from anabranch.sql.cursor import table_name
 from anabranch.sql.lexical import Lexeme, SqlText, place
 from anabranch.sql.parse import shown
+from anabranch.sql.relations import NEVER_ALIAS
 
 Scope = frozenset[str]
 
+MAX_RELATIONS = 1_000
+
 _PLAIN_TABLE = frozenset(["this", "db", "alias", "joins", "laterals", "pivots", "sample"])
 _TIME_TRAVEL = frozenset(["version", "when"])
-
-# Spark doesn't take these as an alias; where sqlglot does, the two read different queries.
-_NO_ALIAS = frozenset(
-    "anti cross except full inner intersect join lateral left natural on right semi minus union using".split()
-)
 
 _REFUSED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Into: ("SELECT … INTO is not accepted", "write CREATE TABLE … AS SELECT …, or INSERT INTO …."),
@@ -81,7 +79,6 @@ def find_references(tree: exp.Expr, sql: SqlText) -> References:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             first = _located(_parts(node)[0], sql, starts)
             if not node.args.get("db") and node.name.lower() in scope:
-                _check_alias(node)
                 ctes.add(first.start)
             else:
                 tables.append(_table_reference(node, sql, starts))
@@ -93,6 +90,8 @@ def find_references(tree: exp.Expr, sql: SqlText) -> References:
             _check_variable(node, relations)
             if column := _column_reference(node, sql, starts):
                 columns.append(column)
+    if len(tables) > MAX_RELATIONS:
+        raise _too_many()
     tables.sort(key=lambda reference: reference.start)
     columns.sort(key=lambda reference: reference.start)
     return References(tuple(tables), tuple(columns), frozenset(ctes))
@@ -115,13 +114,37 @@ def _scoped(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Scope]]:
                 # The body of a plain CTE sees what the name meant before; a recursive one sees itself.
                 pending.append((cte, scope | {name} if clause.recursive else scope))
                 scope |= {name}
+                if len(scope) > MAX_RELATIONS:
+                    raise _too_many()
         pending.extend((child, scope) for child in node.iter_expressions() if child is not clause)
 
 
+def _too_many() -> SqlTooLarge:
+    return SqlTooLarge("the SQL text is too large", detail=f"it names more than {MAX_RELATIONS} relations.")
+
+
 def _check_accepted(node: exp.Expr) -> None:
+    if isinstance(node, exp.TableAlias) and isinstance(node.this, exp.Identifier):
+        _check_alias(node.this)
+    if isinstance(node, exp.Select) and (not node.expressions or _joins_nothing(node)):
+        raise UnsupportedStatement("a SELECT has no columns or no FROM", hint="write SELECT * FROM ….")
     for kind, (message, hint) in _REFUSED.items():
         if isinstance(node, kind) and not isinstance(node, exp.Query):
             raise UnsupportedStatement(message, hint=hint)
+
+
+def _joins_nothing(node: exp.Select) -> bool:
+    """`SELECT a JOIN b`: for Spark, the table "select" under the alias a."""
+    return not node.args.get("from_") and bool(node.args.get("joins") or node.args.get("laterals"))
+
+
+def _check_alias(alias: exp.Identifier) -> None:
+    """Where sqlglot takes a word for an alias and Spark doesn't, they read different queries."""
+    if not alias.quoted and alias.name.upper() in NEVER_ALIAS:
+        raise UnsupportedStatement(
+            f'"{alias.name}" can\'t be the alias of a table',
+            hint="choose another one, or put it into backticks.",
+        )
 
 
 def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -> TableReference:
@@ -136,26 +159,11 @@ def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -
             raise UnsupportedStatement(
                 f'"{name}" is read with a clause that is not accepted ({key.strip("_")})'
             )
-    _check_alias(node)
     located = [_located(part, sql, starts) for part in parts]
     for before, after in itertools.pairwise(located):
         if sql.text[before.end : after.start].strip() != ".":
             raise _unlocated(after.text, sql, after.start)
     return TableReference(name, parts[-1].name, bool(node.alias), located[0].start, located[-1].end)
-
-
-def _check_alias(node: exp.Table) -> None:
-    alias = node.args.get("alias")
-    identifier = alias.this if isinstance(alias, exp.TableAlias) else None
-    if (
-        isinstance(identifier, exp.Identifier)
-        and not identifier.quoted
-        and identifier.name.lower() in _NO_ALIAS
-    ):
-        raise UnsupportedStatement(
-            f'"{identifier.name}" can\'t be the alias of a table',
-            hint="choose another one, or put it into backticks.",
-        )
 
 
 def _column_reference(node: exp.Column, sql: SqlText, starts: dict[int, Lexeme]) -> ColumnReference | None:

@@ -43,6 +43,8 @@ def update_changes(
         raise InvalidQuery(
             "assignments are a mapping of columns to SQL text", hint='{"amount": "amount * 2"}.'
         )
+    for column_name in assignments:
+        position_of(column_name, schema, table)
     values = tuple((column, Expression(text)) for column, text in assignments.items())
     return statement_changes(Update(table, values, _condition(where)), schema)
 

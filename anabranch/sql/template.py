@@ -43,7 +43,12 @@ def render_template(
     """
     references = find_references(tree, sql)
     check_relations(sql, references.cte_starts | {table.start for table in references.tables})
-    edits = [edit for table in references.tables for edit in _table_edits(table, sql, placeholders)]
+    ends = {lexeme.end: index for index, lexeme in enumerate(sql.lexemes)}
+    edits = [
+        edit
+        for table in references.tables
+        for edit in _table_edits(table, sql, ends[table.end], placeholders)
+    ]
     edits += _column_edits(references, frozenset(visible))
     return _edited(sql.text, sorted(edits))
 
@@ -57,17 +62,18 @@ def escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _table_edits(table: TableReference, sql: SqlText, placeholders: Placeholders) -> list[Edit]:
+def _table_edits(table: TableReference, sql: SqlText, name: int, placeholders: Placeholders) -> list[Edit]:
+    """`name` is the number of the lexeme that ends the table's name."""
     edits: list[Edit] = [(table.start, table.end, "{" + placeholders.of(table.name) + "}")]
     if not table.aliased:
-        after = _after_sample(sql, table.end)
+        after = _after_sample(sql, name)
         edits.append((after, after, f" AS {escape(quote(table.written))}"))
     return edits
 
 
-def _after_sample(sql: SqlText, end: int) -> int:
+def _after_sample(sql: SqlText, name: int) -> int:
     """Where an alias goes: behind the name, and behind TABLESAMPLE (…) [REPEATABLE (…)] if that follows."""
-    index = next((i for i, lexeme in enumerate(sql.lexemes) if lexeme.start >= end), len(sql.lexemes))
+    end, index = sql.lexemes[name].end, name + 1
     for word in ("TABLESAMPLE", "REPEATABLE"):
         if index < len(sql.lexemes) and sql.lexemes[index].word == word:
             depth, index = 0, index + 1

@@ -135,7 +135,7 @@ class Catalog:
         """
         self.failpoints.hit("commit.before_transaction")
         try:
-            with self.database.writing() as connection:
+            with self.database.committing() as connection:
                 outcome = self._apply(connection, prepare(connection))
                 self.failpoints.hit("commit.before_commit")
             self.failpoints.hit("commit.after_commit")

@@ -17,7 +17,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from anabranch.errors import Damaged
-from anabranch.storage.tables import TableReader, delete_files
+from anabranch.storage.tables import TableReader, decoding, delete_files
 from anabranch.storage.warehouse import Warehouse
 
 CHANGES = "anabranch.changes"
@@ -98,8 +98,9 @@ def summary_files(warehouse: Warehouse, snapshot: Snapshot, name: str) -> list[s
     text = None if summary is None else summary.additional_properties.get(CHANGES)
     if text is None:
         return []
+    pieces = [piece.path for piece in _read(warehouse, text, name)]
     side = json.loads(text).get("file")
-    return [piece.path for piece in _read(warehouse, text, name)] + ([side] if side else [])
+    return [*pieces, side] if side else pieces
 
 
 def _read(warehouse: Warehouse, text: str, name: str) -> list[Piece]:
@@ -115,16 +116,19 @@ def _read(warehouse: Warehouse, text: str, name: str) -> list[Piece]:
 def _foreign_pieces(reader: TableReader, snapshot: Snapshot, name: str) -> list[Piece]:
     pieces = []
     io = reader.warehouse.io
-    for manifest in snapshot.manifests(io):
-        if manifest.added_snapshot_id != snapshot.snapshot_id:
-            continue
-        for entry in manifest.fetch_manifest_entry(io, discard_deleted=False):
-            if entry.snapshot_id != snapshot.snapshot_id:
-                continue
-            if entry.data_file.content != DataFileContent.DATA:
-                raise delete_files(name)
-            if entry.status == ManifestEntryStatus.ADDED:
-                pieces.append(Piece("+", entry.data_file.file_path))
-            elif entry.status == ManifestEntryStatus.DELETED:
-                pieces.append(Piece("-", entry.data_file.file_path))
+    with decoding(f'a manifest of "{name}"'):
+        entries = [
+            entry
+            for manifest in snapshot.manifests(io)
+            if manifest.added_snapshot_id == snapshot.snapshot_id
+            for entry in manifest.fetch_manifest_entry(io, discard_deleted=False)
+            if entry.snapshot_id == snapshot.snapshot_id
+        ]
+    for entry in entries:
+        if entry.data_file.content != DataFileContent.DATA:
+            raise delete_files(name)
+        if entry.status == ManifestEntryStatus.ADDED:
+            pieces.append(Piece("+", entry.data_file.file_path))
+        elif entry.status == ManifestEntryStatus.DELETED:
+            pieces.append(Piece("-", entry.data_file.file_path))
     return sorted(pieces)

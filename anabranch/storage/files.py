@@ -22,7 +22,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.typedef import Record
 
-from anabranch.errors import Damaged
+from anabranch.errors import Damaged, InvalidValue
 from anabranch.names import HIDDEN_PREFIX
 from anabranch.storage.types import stored_arrow
 from anabranch.storage.warehouse import Warehouse, same_path
@@ -65,11 +65,16 @@ class Layout:
 
     def file_ref(self, path: str, size: int, footer: pq.FileMetaData) -> FileRef:
         """A file as Iceberg enters it: row count, sizes and bounds from the Parquet footer."""
-        statistics = data_file_statistics_from_parquet_metadata(
-            parquet_metadata=footer,
-            stats_columns=dict(self._statistics),
-            parquet_column_mapping=dict(self._paths),
-        )
+        try:
+            statistics = data_file_statistics_from_parquet_metadata(
+                parquet_metadata=footer,
+                stats_columns=dict(self._statistics),
+                parquet_column_mapping=dict(self._paths),
+            )
+        except UnicodeDecodeError as error:
+            raise InvalidValue(
+                "a text is not valid UTF-8", detail="bytes were cast to STRING.", hint="store them as BINARY."
+            ) from error
         entry = DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=path,
@@ -146,8 +151,19 @@ def read_file(warehouse: Warehouse, path: str, columns: list[str] | None = None)
     try:
         with warehouse.open(path) as stream:
             return pq.ParquetFile(stream).read(columns=columns)
-    except (FileNotFoundError, pa.ArrowInvalid) as error:
-        raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0]) from error
+    except (OSError, pa.ArrowException) as error:
+        raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
+
+
+def read_data(warehouse: Warehouse, file: FileRef) -> pa.Table:
+    """A data file's rows; other than as many as Iceberg entered is `Damaged`."""
+    rows = read_file(warehouse, file.path)
+    if rows.num_rows != file.rows:
+        raise Damaged(
+            f"the file {file.path} is not the one that was written",
+            detail=f"it has {rows.num_rows} rows instead of {file.rows}.",
+        )
+    return rows
 
 
 @dataclass(frozen=True)
@@ -185,13 +201,17 @@ def removed_positions(warehouse: Warehouse, changes: Sequence[str]) -> Removal:
 
 
 def has_twins(warehouse: Warehouse, changes: Sequence[str], keys: Sequence[str]) -> bool:
-    """Whether two rows that change files add agree in all keys; NULL agrees with nothing."""
+    """Whether two rows that change files add agree in all keys, though no row that was there does.
+
+    NULL agrees with nothing. Rows that were there may agree: one incoming row then changes them all.
+    """
     if not changes:
         return False
     names = [*keys, WEIGHT]
     together = pa.concat_tables(read_file(warehouse, path, names) for path in changes)
-    come = together.filter(pc.greater(together[WEIGHT], 0)).select(list(keys)).drop_null()
-    return bool(come.group_by(list(keys)).aggregate([]).num_rows != come.num_rows)
+    groups = together.drop_null().group_by(list(keys)).aggregate([(WEIGHT, "min"), (WEIGHT, "count")])
+    new = pc.greater(groups[f"{WEIGHT}_min"], 0)
+    return bool(pc.any(pc.and_(new, pc.greater(groups[f"{WEIGHT}_count"], 1))).as_py())
 
 
 def rewrite_files(
@@ -205,7 +225,7 @@ def rewrite_files(
     """Write what stays of the touched files, and what the change adds, as new data files."""
     stored = layout.arrow
     kept = [
-        _without(_stored_rows(read_file(warehouse, file.path), stored), removal.positions.get(file.path))
+        _without(_stored_rows(read_data(warehouse, file), stored), removal.positions.get(file.path))
         for file in touched
     ]
     come = [read_file(warehouse, path) for path in changes]

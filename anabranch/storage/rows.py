@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import operator
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal as Exact
 from numbers import Integral
 from typing import Any
@@ -46,6 +46,13 @@ def given_columns(rows: Any, schema: Schema) -> tuple[str, ...]:
         column.name if isinstance(name, str) and (column := schema.find(name)) else str(name)
         for name in names
     )
+
+
+def repeatable(rows: Any) -> Any:
+    """The rows in a form that can be read again: a write that was overtaken starts over."""
+    if isinstance(rows, pa.RecordBatchReader):
+        return rows.read_all()
+    return list(rows) if isinstance(rows, Iterator) else rows
 
 
 def rows_to_arrow(rows: Any, schema: Schema, *, zone: str, table: str, incoming: bool = False) -> pa.Table:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from anabranch.schema import Schema
-from anabranch.storage.files import FileRef, read_file
+from anabranch.storage.files import FileRef, read_data
 from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
 
@@ -17,7 +17,7 @@ def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) ->
     declared = to_arrow(schema)
     parts = []
     for file in files:
-        rows = read_file(warehouse, file.path)
+        rows = read_data(warehouse, file)
         present = {name.lower(): index for index, name in enumerate(rows.column_names)}
         columns = [
             rows.column(present[field.name.lower()])

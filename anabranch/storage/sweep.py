@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.metadata import TableMetadata
 
 from anabranch.storage.changes import summary_files
-from anabranch.storage.tables import TableReader
+from anabranch.storage.tables import TableReader, decoding
 
 _OWN_FOLDER = re.compile(r"[0-9a-f]{32}")
 
@@ -33,15 +34,15 @@ def needed_paths(reader: TableReader, location: str, name: str) -> set[str]:
     metadata = reader.metadata(location)
     needed = {location} | {entry.metadata_file for entry in metadata.metadata_log}
     needed |= _statistics(metadata)
-    manifests: dict[str, object] = {}
+    manifests: dict[str, ManifestFile] = {}
     for snapshot in metadata.snapshots:
         needed.add(snapshot.manifest_list)
         needed.update(summary_files(reader.warehouse, snapshot, name))
-        for manifest in snapshot.manifests(reader.warehouse.io):
-            if manifest.manifest_path in manifests:
-                continue
-            manifests[manifest.manifest_path] = manifest
-            needed.add(manifest.manifest_path)
+        with decoding(f'a manifest list of "{name}"'):
+            manifests |= {found.manifest_path: found for found in snapshot.manifests(reader.warehouse.io)}
+    needed |= set(manifests)
+    for manifest in manifests.values():
+        with decoding(f'a manifest of "{name}"'):
             entries = manifest.fetch_manifest_entry(reader.warehouse.io, discard_deleted=True)
             needed.update(entry.data_file.file_path for entry in entries)
     return needed | {_checksum(path) for path in needed}

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Generic, TypeVar
 
-from pyiceberg.manifest import DataFileContent, ManifestContent
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestFile
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from anabranch.errors import Damaged, ForeignFormat, VersionExpired
+from anabranch.errors import AnabranchError, Damaged, ForeignFormat, StorageError, VersionExpired
 from anabranch.storage.files import FileRef, Layout
 from anabranch.storage.warehouse import Warehouse
 
 T = TypeVar("T")
 CACHED_METADATA = 512
 CACHED_LISTINGS = 512
+CACHED_MANIFESTS = 2048
 
 
 class TableReader:
@@ -29,17 +32,14 @@ class TableReader:
         self._metadata: _Cache[TableMetadata] = _Cache(CACHED_METADATA)
         self._layouts: _Cache[Layout] = _Cache(CACHED_LISTINGS)
         self._files: _Cache[tuple[FileRef, ...]] = _Cache(CACHED_LISTINGS)
+        self._manifests: _Cache[tuple[FileRef, ...]] = _Cache(CACHED_MANIFESTS)
 
     def metadata(self, location: str) -> TableMetadata:
         """The table metadata at `location`."""
 
         def load() -> TableMetadata:
-            try:
+            with decoding(f"the metadata file {location}"):
                 return FromInputFile.table_metadata(self.warehouse.io.new_input(location))
-            except (OSError, ValueError) as error:
-                raise Damaged(
-                    f"the metadata file {location} can't be read", detail=str(error).splitlines()[0][:300]
-                ) from error
 
         return self._metadata.get(location, load)
 
@@ -70,22 +70,41 @@ class TableReader:
         return self._files.get(snapshot.manifest_list, lambda: self._list(snapshot, name))
 
     def _list(self, snapshot: Snapshot, name: str) -> tuple[FileRef, ...]:
-        found = []
-        try:
+        found: list[FileRef] = []
+        with decoding(f'a manifest of "{name}"'):
             for manifest in snapshot.manifests(self.warehouse.io):
                 # Another client's overwrites leave manifests behind in which nothing is live.
-                if not (manifest.has_added_files() or manifest.has_existing_files()):
-                    continue
-                if manifest.content == ManifestContent.DELETES:
-                    raise delete_files(name)
-                for entry in manifest.fetch_manifest_entry(self.warehouse.io, discard_deleted=True):
-                    file = entry.data_file
-                    if file.content != DataFileContent.DATA:
-                        raise delete_files(name)
-                    found.append(FileRef(file.file_path, file.record_count, file.file_size_in_bytes, file))
-        except FileNotFoundError as error:
-            raise Damaged(f'a manifest of "{name}" is missing', detail=str(error).splitlines()[0]) from error
+                if manifest.has_added_files() or manifest.has_existing_files():
+                    found += self._manifests.get(manifest.manifest_path, partial(self._live, manifest, name))
         return tuple(sorted(found, key=lambda file: file.path))
+
+    def _live(self, manifest: ManifestFile, name: str) -> tuple[FileRef, ...]:
+        if manifest.content == ManifestContent.DELETES:
+            raise delete_files(name)
+        files = [entry.data_file for entry in manifest.fetch_manifest_entry(self.warehouse.io)]
+        if any(file.content != DataFileContent.DATA for file in files):
+            raise delete_files(name)
+        return tuple(
+            FileRef(file.file_path, file.record_count, file.file_size_in_bytes, file) for file in files
+        )
+
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Around the reading of metadata: bytes that lead nowhere are `Damaged`.
+
+    pyiceberg's readers follow the bytes wherever they lead, so any exception may come of them.
+    """
+    try:
+        yield
+    except AnabranchError:
+        raise
+    except Exception as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            # No permission, or no space left: a pity, but no damage.
+            raise StorageError(f"{what} can't be read or written", detail=lines[0][:300]) from error
+        raise Damaged(f"{what} can't be read", detail=lines[0][:300]) from error
 
 
 def row_count(metadata: TableMetadata, snapshot_id: int | None) -> int:

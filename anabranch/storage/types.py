@@ -170,8 +170,25 @@ def to_arrow(schema: Schema) -> pa.Schema:
 
 
 def stored_arrow(schema: IcebergSchema) -> pa.Schema:
-    """The Arrow schema in which a table's Parquet files are written, field ids included."""
-    return schema_to_pyarrow(schema)
+    """The Arrow schema in which a table's Parquet files are written, field ids included.
+
+    Everything may be NULL there, as in the files that Spark writes: for Arrow, the fields of a struct
+    that is NULL are NULLs too, even where they are NOT NULL.
+    """
+    return pa.schema([_nullable(field) for field in schema_to_pyarrow(schema)])
+
+
+def _nullable(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_list(kind):
+        kind = pa.list_(_nullable(kind.value_field))
+    elif pa.types.is_large_list(kind):
+        kind = pa.large_list(_nullable(kind.value_field))
+    elif pa.types.is_map(kind):
+        kind = pa.map_(kind.key_field, _nullable(kind.item_field))
+    elif pa.types.is_struct(kind):
+        kind = pa.struct([_nullable(part) for part in kind])
+    return field.with_type(kind).with_nullable(True)
 
 
 def arrow_type(kind: Type) -> pa.DataType:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from anabranch.errors import WriteConflict
+from anabranch.errors import InputError, WriteConflict
+from anabranch.events import Event
 from anabranch.ledger.database import Connection
 from anabranch.parts import Parts
 from anabranch.storage.commit import Committed, GroupCommit, Unknown
 from anabranch.write.rewrite import RowCounts
-from anabranch.write.transaction import Transaction
+from anabranch.write.transaction import Transaction, checked_attempt
 
 Verb = Callable[[Transaction], RowCounts | None]
 OVERTAKEN_BEFORE_LOCKING = 3
@@ -45,6 +46,8 @@ def autocommit(parts: Parts, verb: Verb, *, attempt: str | None = None) -> Writt
 
 def committed(parts: Parts, attempt: str) -> int | None:
     """The lsn under which an attempt was committed, or None if it wasn't."""
+    if checked_attempt(attempt) is None:
+        raise InputError("an attempt needs a name")
     settled = parts.catalog.settle(Unknown(attempt, "asked by the user"))
     return None if settled is None else settled.lsn
 
@@ -59,17 +62,30 @@ def _locked(parts: Parts, verb: Verb, attempt: str | None) -> Written:
     parts.catalog.moment()
     name = attempt or parts.clock.new_id()
     counts = RowCounts()
+    tables: tuple[str, ...] = ()
 
     def prepare(connection: Connection) -> GroupCommit:
-        nonlocal counts
+        nonlocal counts, tables
         moment = parts.catalog.moment_within(connection, None)
         transaction = Transaction(parts, attempt=name, moment=moment)
         counts = verb(transaction) or RowCounts()
-        return transaction.commit_within(connection)
+        commit = transaction.commit_within(connection)
+        if not commit.steps and not commit.entries:
+            raise _NothingToDo
+        tables = tuple(str(step.name) for step in commit.steps)
+        return commit
 
-    outcome = parts.catalog.commit_locked(name, prepare)
+    try:
+        outcome = parts.catalog.commit_locked(name, prepare)
+    except _NothingToDo:
+        return Written(None)
     if isinstance(outcome, Unknown):
         outcome = parts.catalog.settle(outcome) or outcome
     if not isinstance(outcome, Committed):
         raise WriteConflict("another writer was faster again and again", hint="run it again.")
+    parts.observer(Event("write_committed", tables=tables, detail={"lsn": outcome.lsn}))
     return Written(outcome.lsn, counts.inserted, counts.deleted)
+
+
+class _NothingToDo(Exception):
+    """Lets go of the writers' lock: by the time it was ours, nothing was left to change."""

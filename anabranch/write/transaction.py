@@ -6,12 +6,14 @@ commit. Its verbs and reads see what it wrote before. On an exception nothing ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from anabranch.engine.base import Frame
 from anabranch.errors import (
+    CatalogUnavailable,
+    CommitError,
     FencedOff,
     InputError,
     NameTaken,
@@ -41,15 +43,16 @@ from anabranch.sql.statements import (
     Update,
     parse_statement,
 )
-from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Unknown
+from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
 from anabranch.storage.files import write_rows, written_files
-from anabranch.storage.rows import given_columns, rows_to_arrow
+from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
 from anabranch.write.rewrite import RowCounts, compact_files, rewrite
 from anabranch.write.schemas import read_schema_argument
 from anabranch.write.working import WorkingTable
 
 MAX_ATTEMPT_LENGTH = 128
-OPTIMISTIC_TRIES = 1
+COMMIT_TRIES = 10
+"""How often a commit is tried again after a conflict or a lost answer."""
 
 
 class Transaction:
@@ -59,9 +62,11 @@ class Transaction:
         self._parts = parts
         self._moment = moment or parts.catalog.moment()
         self._tables: dict[TableName, WorkingTable] = {}
+        self._replaced: list[WorkingTable] = []
+        """Tables that were dropped here and whose name another one took."""
         self._entries: list[Entry] = []
         self._over = False
-        self._attempt = _checked_attempt(attempt) or parts.clock.new_id()
+        self._attempt = checked_attempt(attempt) or parts.clock.new_id()
         self.lsn: int | None = None
 
     def __enter__(self) -> Transaction:
@@ -86,6 +91,8 @@ class Transaction:
             if if_not_exists:
                 return
             raise NameTaken(f'the name "{table}" is taken')
+        if (dropped := self._tables.get(table)) is not None and dropped.new is None:
+            self._replaced.append(dropped)
         self._tables[table] = WorkingTable.create(
             self._parts.reader, self._parts.clock.new_id(), table, "source", declared
         )
@@ -159,6 +166,7 @@ class Transaction:
             source, columns = rows, tuple(rows.columns)
         else:
             zone = self._parts.settings["time_zone"]
+            rows = repeatable(rows)
             columns = given_columns(rows, table.schema)
             arrow = rows_to_arrow(rows, table.schema, zone=zone, table=str(table.name), incoming=True)
             if not arrow.num_rows:
@@ -173,6 +181,7 @@ class Transaction:
 
     def run_statement(self, statement: Statement) -> Any:
         """Run a statement that was parsed already."""
+        self._check_open()
         match statement:
             case Select(query):
                 return self._run(query)
@@ -208,6 +217,7 @@ class Transaction:
     def compact(self, name: str) -> None:
         """Rewrite a table's small files into few; its rows stay the same."""
         compact_files(self._parts, self._working(name))
+        self._parts.failpoints.hit("compact.before_commit")
 
     def _rewrite(
         self, table: WorkingTable, query: Query, *, source: Frame | None = None, keys: tuple[str, ...] = ()
@@ -241,64 +251,77 @@ class Transaction:
         """Make everything visible at once; the lsn, or None if there was nothing to do."""
         self._check_open()
         self._over = True
-        tables = [table for table in self._tables.values() if table.touched]
+        tables = self._touched()
         if not tables and not self._entries:
             return None
         self._parts.failpoints.hit("commit.before_metadata")
         commit = self._staged_commit(tables)
         self._parts.failpoints.hit("commit.after_metadata")
         outcome = self._parts.catalog.commit_group(commit)
-        while True:
-            match outcome:
-                case Committed(lsn):
-                    return self._committed(lsn, tables)
-                case Conflict(name):
-                    self._check_rebase(name)
-                    self._parts.observer(Event("write_retried", tables=(str(name),)))
-                    # What other clients did must have its lsn before the lock is ours.
-                    self._parts.catalog.moment()
-                    outcome = self._parts.catalog.commit_locked(
-                        self._attempt, lambda c: self._rebased(c, tables)
-                    )
-                case Fenced(fence):
-                    raise FencedOff(f"the lease {fence.lease} has passed to another holder")
-                case Unknown():
-                    settled = self._parts.catalog.settle(outcome)
-                    outcome = settled or self._parts.catalog.commit_group(commit)
+        for _ in range(COMMIT_TRIES):
+            if isinstance(outcome, Committed):
+                break
+            outcome = self._tried_again(outcome, commit, tables)
+        if not isinstance(outcome, Committed):
+            raise _given_up(outcome)
+        return self._committed(outcome.lsn, tables)
+
+    def _tried_again(
+        self, outcome: Conflict | Fenced | Unknown, commit: GroupCommit, tables: Sequence[WorkingTable]
+    ) -> Outcome:
+        catalog = self._parts.catalog
+        match outcome:
+            case Conflict(name):
+                self._parts.observer(Event("write_retried", tables=(str(name),)))
+                # What other clients did must have its lsn before the lock is ours.
+                catalog.moment()
+                return catalog.commit_locked(self._attempt, lambda c: self._rebased(c, tables))
+            case Fenced():
+                raise _given_up(outcome)
+            case Unknown():
+                if (settled := catalog.settle(outcome)) is not None:
+                    return settled
+                self._parts.clock.sleep(0.05)
+                return catalog.commit_group(commit)
 
     def commit_within(self, connection: Connection) -> GroupCommit:
         """Stage the commit for a caller that already holds the writers' lock."""
         self._check_open()
         self._over = True
-        return self._staged_commit([table for table in self._tables.values() if table.touched])
+        return self._staged_commit(self._touched())
 
     def rollback(self) -> None:
         """Forget everything. Files already written are swept later."""
         self._over = True
         self._tables.clear()
 
-    def _staged_commit(self, tables: Sequence[WorkingTable]) -> GroupCommit:
-        steps = [step for table in tables for step in table.stage(self._attempt)]
-        return GroupCommit(self._attempt, "write", tuple(steps), tuple(self._entries))
+    def _touched(self) -> list[WorkingTable]:
+        """What a commit is about; a table that gives up its name before the one that takes it."""
+        return [table for table in (*self._replaced, *self._tables.values()) if table.touched]
 
-    def _check_rebase(self, name: TableName) -> None:
-        table = self._tables[name]
-        if table.new is not None:
-            raise NameTaken(f'the name "{name}" was taken meanwhile')
-        if table.dropped or not table.appends_only:
-            raise _conflict(name)
+    def _staged_commit(self, tables: Sequence[WorkingTable]) -> GroupCommit:
+        new_id = self._parts.clock.new_id
+        steps = [step for table in tables for step in table.stage(self._attempt, new_id())]
+        return GroupCommit(self._attempt, "write", tuple(steps), tuple(self._entries))
 
     def _rebased(self, connection: Connection, tables: Sequence[WorkingTable]) -> GroupCommit:
         """The same commit on top of what others committed meanwhile. We hold the writers' lock."""
         moment = self._parts.catalog.moment_within(connection, None)
+        given_up = {table.name for table in self._replaced}
         for table in tables:
+            if (error := moment.refused.get(table.name)) is not None:
+                raise error
+            head, base = moment.versions.get(table.name), table.version
             if table.new is not None:
+                if head is not None and table.name not in given_up:
+                    raise _conflict(table.name)
                 continue
-            head = moment.versions.get(table.name)
-            if head is None or head.table_id != table.version.table_id or head.schema != table.schema:
+            if head is None or head.table_id != base.table_id or head.schema != base.schema:
                 raise _conflict(table.name)
-            if head.metadata_location != table.version.metadata_location:
-                self._check_rebase(table.name)
+            if head.metadata_location != base.metadata_location:
+                # Expiry rewrites metadata; the rows are the same, and any edit can follow.
+                if head.lsn != base.lsn and (table.dropped or not table.appends_only):
+                    raise _conflict(table.name)
                 table.rebase(head)
         return self._staged_commit(tables)
 
@@ -334,6 +357,18 @@ class Transaction:
             raise TransactionOver("this transaction is over", hint="begin another one.")
 
 
+def _given_up(outcome: Conflict | Fenced | Unknown) -> CommitError:
+    match outcome:
+        case Conflict(name):
+            return _conflict(name)
+        case Fenced(fence):
+            return FencedOff(f"the lease {fence.lease} has passed to another holder")
+        case Unknown(_, why):
+            return CatalogUnavailable(
+                "the catalog database takes no commits", detail=f"{why}; nothing of it happened."
+            )
+
+
 def _conflict(name: TableName) -> WriteConflict:
     return WriteConflict(
         f'another writer changed "{name}" meanwhile',
@@ -342,7 +377,8 @@ def _conflict(name: TableName) -> WriteConflict:
     )
 
 
-def _checked_attempt(attempt: str | None) -> str | None:
+def checked_attempt(attempt: str | None) -> str | None:
+    """The name of an attempt, if it can be one."""
     if attempt is None:
         return None
     if (
@@ -356,7 +392,7 @@ def _checked_attempt(attempt: str | None) -> str | None:
 
 def _keys(schema: Schema, on: Sequence[str], table: str) -> tuple[str, ...]:
 
-    if isinstance(on, str) or not on:
+    if isinstance(on, str) or not isinstance(on, Iterable) or not on:
         raise InputError(f'merging into "{table}" needs a list of key columns', hint='for example on=["id"].')
     keys = []
     for name in on:

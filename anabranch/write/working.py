@@ -12,7 +12,7 @@ from anabranch.storage.changes import ATTEMPT, CHANGES, Piece, describe
 from anabranch.storage.commit import CreateTable, DropTable, NewVersion, Step
 from anabranch.storage.files import FileRef, Layout
 from anabranch.storage.stage import Staged, stage_edit, stage_new_table
-from anabranch.storage.tables import TableReader
+from anabranch.storage.tables import TableReader, decoding
 from anabranch.storage.types import has_collections
 
 
@@ -53,7 +53,9 @@ class WorkingTable:
     @property
     def touched(self) -> bool:
         """Whether a commit has anything to say about this table."""
-        return self.new is not None or self.dropped or self.compacted or bool(self.pieces)
+        if self.dropped:
+            return self.new is None
+        return self.new is not None or self.compacted or bool(self.pieces)
 
     @property
     def folder(self) -> str:
@@ -103,10 +105,11 @@ class WorkingTable:
 
     def clear(self) -> int:
         """All rows were removed; how many there were."""
+        # Also where there is nothing to remove: what follows must not join what others add meanwhile.
+        self.appends_only = False
         live = self.live()
         if not live:
             return 0
-        self.appends_only = False
         self.pieces.extend(Piece("-", path) for path in sorted(live))
         self.removed.update((path, file) for path, file in live.items() if path not in self.added)
         self.added.clear()
@@ -118,19 +121,22 @@ class WorkingTable:
         self.compacted = True
 
     def rebase(self, version: Version) -> None:
-        """Begin from a newer version; only appends can."""
+        """Begin from a newer version: with the same rows, or appends only."""
         self.version = version
         self.base = None
 
     # -- committing ---------------------------------------------------------------------------
 
-    def stage(self, attempt: str) -> list[Step]:
-        """New metadata for what was done, and the steps that make it visible."""
+    def stage(self, attempt: str, file_name: str) -> list[Step]:
+        """New metadata for what was done, and the steps that make it visible.
+
+        `file_name` is a fresh one: an attempt's name is the user's, and may be tried again.
+        """
         if self.dropped:
             if self.new is not None:
                 return []
             return [DropTable(self.version.table_id, self.name, self.version.metadata_location)]
-        staged = self._staged_edit(attempt)
+        staged = self._staged_edit(attempt, file_name)
         if self.new is not None:
             final = staged or self.new
             version = self.version
@@ -140,19 +146,20 @@ class WorkingTable:
         expected = self.version.metadata_location
         return [NewVersion(self.version.table_id, self.name, self.schema, expected, staged)]
 
-    def _staged_edit(self, attempt: str) -> Staged | None:
+    def _staged_edit(self, attempt: str, file_name: str) -> Staged | None:
         if not self.pieces and not self.compacted:
             return None
         summary = {ATTEMPT: attempt}
         if not self.appends_only:
-            side_file = f"{self.folder}/changes/{attempt}.json"
+            side_file = f"{self.folder}/changes/{file_name}.json"
             summary[CHANGES] = describe(self.reader.warehouse, self.pieces, side_file)
-        return stage_edit(
-            self.reader,
-            self.reader.metadata(self.version.metadata_location),
-            self.version.metadata_location,
-            removed=self.removed.values(),
-            added=self.added.values(),
-            summary=summary,
-            name=str(self.name),
-        )
+        with decoding(f'the metadata of "{self.name}"'):
+            return stage_edit(
+                self.reader,
+                self.reader.metadata(self.version.metadata_location),
+                self.version.metadata_location,
+                removed=self.removed.values(),
+                added=self.added.values(),
+                summary=summary,
+                name=str(self.name),
+            )
