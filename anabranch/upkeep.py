@@ -113,7 +113,7 @@ def _forget(parts: Parts, floor: int) -> int:
 def _sweep(parts: Parts) -> tuple[int, int]:
     """Mark what became unneeded, delete what has been for long enough; how many of each."""
     moment = parts.catalog.moment()
-    stored = stored_paths(parts.reader, _left_alone(moment))
+    stored = stored_paths(parts.reader, _left_alone(parts, moment))
     unneeded = stored - _needed(parts)
     now, grace = parts.clock.now(), parts.settings["orphan_grace"]
     with parts.catalog.database.writing() as connection:
@@ -152,9 +152,14 @@ def _needed(parts: Parts) -> set[str]:
     return needed
 
 
-def _left_alone(moment: Moment) -> list[str]:
-    """Folders of tables that another client changed in a way that isn't understood here."""
-    return [moment.versions[name].table_id for name in moment.refused if name in moment.versions]
+def _left_alone(parts: Parts, moment: Moment) -> list[str]:
+    """Folders of tables that another client named or changed in a way that isn't understood here."""
+    with parts.catalog.database.reading() as connection:
+        pointers = [pointer for _, _, pointer in ledger.foreign_pointers(connection)]
+    known = [moment.versions[name] for name in moment.refused if name in moment.versions]
+    pointers += [version.metadata_location for version in known]
+    base = parts.warehouse.uri + "/"
+    return [pointer.removeprefix(base).partition("/")[0] for pointer in pointers]
 
 
 def _remove_dead_folders(parts: Parts, swept: list[str]) -> None:
@@ -163,13 +168,14 @@ def _remove_dead_folders(parts: Parts, swept: list[str]) -> None:
     A write in progress has nothing old enough to sweep, and no two share a folder.
     """
     base = parts.warehouse.uri + "/"
-    known = {version.table_id for version in parts.catalog.moment().versions.values()}
+    versions = parts.catalog.moment().versions.values()
+    live = {version.metadata_location.removeprefix(base).partition("/")[0] for version in versions}
     dead: set[str] = set()
     for path in swept:
-        table_id, *folders, _ = path.removeprefix(base).split("/")
-        if table_id not in known:
-            dead.add(table_id)
+        table, *folders, _ = path.removeprefix(base).split("/")
+        if table not in live:
+            dead.add(table)
         elif len(folders) > 1:  # table/data/write/file
-            dead.add("/".join([table_id, *folders[:2]]))
+            dead.add("/".join([table, *folders[:2]]))
     for folder in sorted(dead):
         parts.warehouse.remove_empty_folders(base + folder)

@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +60,9 @@ _NOT_NULL_MARK = "anabranch NOT NULL: "
 # What decides the meaning of a query, or the validity of a file, on whatever session is used.
 _CONTRACT = {
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.caseSensitive": "false",
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
@@ -82,6 +85,9 @@ _OWN = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
+    # A second lock behind our own: no ${env:…} in a statement's text, no path in place of a table.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Plain local files: no checksum file beside every Parquet file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
@@ -198,6 +204,10 @@ class SparkEngine:
             F.col("_metadata.row_index").alias(_POSITION),
         )
 
+    def _columns(self, schema: Schema) -> list[SparkColumn]:
+        self.session  # noqa: B018  (classic Spark can't name a column before it runs)
+        return [F.col(_quoted(name)) for name in schema.names]
+
     def _parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
         with translated():
             if not paths:
@@ -219,7 +229,7 @@ class SparkEngine:
         self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        names = [F.col(_quoted(name)) for name in schema.names]
+        names = self._columns(schema)
         parts = []
         for paths, weight in ((plus, 1), (minus, -1)):
             if paths:
@@ -304,7 +314,7 @@ class SparkEngine:
 
     def rewritten(self, touched: Sequence[str], changes: Sequence[str], schema: Schema) -> Frame:
         """The rows of the touched files that change files don't take away, and those they add."""
-        names = [F.col(_quoted(name)) for name in schema.names]
+        names = self._columns(schema)
         with translated():
             if not changes:
                 return self.scan(touched, schema)
@@ -473,13 +483,15 @@ def translated(table: str | None = None, schema: Schema | None = None) -> Iterat
         yield
     except AnabranchError:
         raise
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
+        # What classic Spark knows no class for comes as Java's own exception.
         raise _translate(error, table) from error
 
 
-def _translate(error: PySparkException, table: str | None) -> AnabranchError:
+def _translate(error: PySparkException | Py4JError, table: str | None) -> AnabranchError:
     message = _message(error)
-    condition = error.getCondition() or _condition_in(message) or ""
+    condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+    condition = condition or _condition_in(message) or ""
     if _NOT_NULL_MARK in message:
         path = message.split(_NOT_NULL_MARK, 1)[1].split()[0].strip("'\".;")
         return NullNotAllowed(f'"{path}" is NOT NULL', detail="a row has no value there.")
@@ -493,8 +505,8 @@ def _translate(error: PySparkException, table: str | None) -> AnabranchError:
     return EngineFailed("Spark failed", detail=message)
 
 
-def _message(error: PySparkException) -> str:
-    text = str(error.getMessage() or error)
+def _message(error: PySparkException | Py4JError) -> str:
+    text = str((error.getMessage() if isinstance(error, PySparkException) else None) or error)
     found = re.search(r"\[[A-Z][A-Z0-9_.]+\][^\n]*", text)
     line = found.group(0) if found else text.strip().partition("\n")[0]
     return line[:600]

@@ -219,6 +219,12 @@ def forget_versions(connection: Connection, table_id: str, lsns: Iterable[int]) 
     )
 
 
+def knows_table(connection: Connection, table_id: str) -> bool:
+    """Whether that id is a table's, or was until it was dropped."""
+    found = select(t.tables.c.table_id).where(t.tables.c.table_id == table_id)
+    return connection.scalar(found) is not None
+
+
 def dropped_tables(connection: Connection) -> list[tuple[str, int, str]]:
     """(table id, lsn of the drop, last metadata) of tables dropped but still remembered."""
     rows = connection.execute(

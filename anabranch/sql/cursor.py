@@ -186,5 +186,5 @@ def table_name(parts: tuple[str, ...]) -> TableName:
             detail="catalogs and other systems can't be reached from here.",
             hint="write `table` or `namespace.table`.",
         )
-    folded = [part.lower() for part in parts]
+    folded = [part.lower() if part.isascii() else part for part in parts]
     return TableName(folded[0], folded[1]) if len(folded) == 2 else TableName(DEFAULT_NAMESPACE, folded[0])

@@ -106,7 +106,7 @@ def parse_lexed(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
 
 def shown(text: str) -> str:
     """A piece of SQL for an error message, shortened, on one line."""
-    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f'"{line}"' if len(line) <= 60 else f'"{line[:57]}..."'
 
 

@@ -23,7 +23,7 @@ Scope = frozenset[str]
 
 MAX_RELATIONS = 1_000
 
-_PLAIN_TABLE = frozenset(["this", "db", "alias", "joins", "laterals", "pivots", "sample"])
+_PLAIN_TABLE = frozenset(["this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"])
 _TIME_TRAVEL = frozenset(["version", "when"])
 
 _REFUSED: dict[type[exp.Expr], tuple[str, str]] = {
@@ -76,6 +76,8 @@ def find_references(tree: exp.Expr, sql: SqlText) -> References:
     relations = frozenset(_relation_names(tree))
     for node, scope in _scoped(tree):
         _check_accepted(node)
+        if isinstance(node, exp.Table):
+            _check_clauses(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             first = _located(_parts(node)[0], sql, starts)
             if not node.args.get("db") and node.name.lower() in scope:
@@ -147,18 +149,23 @@ def _check_alias(alias: exp.Identifier) -> None:
         )
 
 
-def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -> TableReference:
-    parts = _parts(node)
-    name = table_name(tuple(part.name for part in parts))
+def _check_clauses(node: exp.Table) -> None:
+    """What may follow a relation. A CTE is no exception: read as of a version, it is a table for Spark."""
     for key, value in node.args.items():
         if value and key in _TIME_TRAVEL:
             raise UnsupportedStatement(
-                f'"{name}" is read as of an earlier time', hint="use lake.snapshot(as_of=lsn).sql(…)."
+                f"{shown(node.name)} is read as of an earlier time",
+                hint="use lake.snapshot(as_of=lsn).sql(…).",
             )
         if value and key not in _PLAIN_TABLE:
             raise UnsupportedStatement(
-                f'"{name}" is read with a clause that is not accepted ({key.strip("_")})'
+                f"{shown(node.name)} is read with a clause that is not accepted ({key.strip('_')})"
             )
+
+
+def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -> TableReference:
+    parts = _parts(node)
+    name = table_name(tuple(part.name for part in parts))
     located = [_located(part, sql, starts) for part in parts]
     for before, after in itertools.pairwise(located):
         if sql.text[before.end : after.start].strip() != ".":

@@ -7,15 +7,15 @@ next lsn. A table they created is taken in, a table they dropped is dropped here
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyiceberg.schema import index_name_by_id
 from pyiceberg.table.metadata import TableMetadata
 from sqlalchemy import Connection
 
 from anabranch.clock import Clock
-from anabranch.errors import AnabranchError, ForeignFormat, InputError, Notice, StorageError
+from anabranch.errors import AnabranchError, ForeignFormat, InputError, InvalidName, StorageError
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import TableRecord
@@ -34,6 +34,14 @@ class Adoption:
     record: TableRecord | None
     pointer: str | None
 
+    @property
+    def name(self) -> TableName | None:
+        """What the table is called here, if it can be."""
+        try:
+            return TableName(self.namespace, self.table)
+        except InvalidName:
+            return None
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -43,6 +51,8 @@ class Prepared:
     name: TableName
     metadata: TableMetadata | None
     schemas: Mapping[int, Schema]
+    same: bool = True
+    """Whether it is still the table that the ledger knows, and not another under its name."""
 
     def newest_written(self, snapshots: Sequence[int]) -> Schema | None:
         """The schema of the last of these snapshots."""
@@ -60,28 +70,34 @@ def plan_adoption(connection: Connection) -> list[Adoption]:
     created = [
         Adoption(namespace, table, None, pointer)
         for namespace, table, pointer in ledger.foreign_pointers(connection)
-        if _name(namespace, table) is not None
     ]
     return moved + created
 
 
 def prepare(reader: TableReader, item: Adoption) -> Prepared | AnabranchError:
     """Read what another client committed; an error if it can't be used here."""
-    name = TableName(item.namespace, item.table)
-    if item.pointer is None:
-        return Prepared(item, name, None, {})
-    declared = item.record.schema if item.record else None
     try:
+        name = TableName(item.namespace, item.table)
+        if item.pointer is None:
+            return Prepared(item, name, None, {})
         metadata = reader.metadata(item.pointer)
         _check_evolution(metadata, str(name))
+        declared = item.record.schema if item.record else None
         schemas = {schema.schema_id: from_iceberg(schema, declared) for schema in metadata.schemas}
+        return Prepared(item, name, metadata, schemas, _is_same(reader, item.record, metadata))
     except InputError as error:
         return ForeignFormat(
-            f'the table "{name}", as another Iceberg client left it, can\'t be used here', detail=str(error)
+            f'the table "{item.table}", as another Iceberg client left it, can\'t be used here',
+            detail=str(error),
         )
     except StorageError as error:
         return error
-    return Prepared(item, name, metadata, schemas)
+
+
+def _is_same(reader: TableReader, record: TableRecord | None, metadata: TableMetadata) -> bool:
+    if record is None or record.table_id == metadata.table_uuid.hex:
+        return True
+    return reader.metadata(record.metadata_location).table_uuid == metadata.table_uuid
 
 
 def adopt(database: Database, clock: Clock, prepared: Sequence[Prepared]) -> list[TableName]:
@@ -98,13 +114,12 @@ def adopt(database: Database, clock: Clock, prepared: Sequence[Prepared]) -> lis
 
 def _number(connection: Connection, clock: Clock, ready: Prepared) -> None:
     record, metadata, pointer = ready.item.record, ready.metadata, ready.item.pointer
-    gone = metadata is None or (record is not None and record.table_id != metadata.table_uuid.hex)
-    if record is not None and gone:
+    if record is not None and (metadata is None or not ready.same):
         ledger.drop_table(connection, record.table_id, _next(connection, clock))
         record = None
     if metadata is None or pointer is None:
         return
-    table_id = metadata.table_uuid.hex
+    table_id = record.table_id if record else _free_id(connection, clock, metadata.table_uuid.hex)
     newest = ready.schemas[metadata.current_schema_id]
 
     def version(snapshot_id: int | None, schema_id: int, lsn: int) -> None:
@@ -141,9 +156,14 @@ def _number(connection: Connection, clock: Clock, ready: Prepared) -> None:
             metadata.current_schema_id if schema_id is None else schema_id,
             _next(connection, clock),
         )
-    if record is not None and newest != (ready.newest_written(snapshots) or record.schema):
+    if newest != (ready.newest_written(snapshots) or (record.schema if record else newest)):
         version(metadata.current_snapshot_id, metadata.current_schema_id, _next(connection, clock))
     ledger.move_head(connection, table_id, pointer)
+
+
+def _free_id(connection: Connection, clock: Clock, uuid: str) -> str:
+    """The id of a table taken in: its own, unless it was known here before, under whatever name."""
+    return clock.new_id() if ledger.knows_table(connection, uuid) else uuid
 
 
 def _after(metadata: TableMetadata, since: int | None) -> list[int]:
@@ -174,25 +194,12 @@ def _check_evolution(metadata: TableMetadata, name: str) -> None:
     names: dict[int, str] = {}
     ids: dict[str, int] = {}
     for schema in metadata.schemas:
-        for field in schema.fields:
+        for field_id, column in index_name_by_id(schema).items():
             if (
-                names.setdefault(field.field_id, field.name) != field.name
-                or ids.setdefault(field.name.lower(), field.field_id) != field.field_id
+                names.setdefault(field_id, column) != column
+                or ids.setdefault(column.lower(), field_id) != field_id
             ):
                 raise ForeignFormat(
-                    f'in "{name}" another Iceberg client renamed or re-used the column "{field.name}"',
+                    f'in "{name}" another Iceberg client renamed or re-used the column "{column}"',
                     hint="create a new table with the new names and copy the rows.",
                 )
-
-
-def _name(namespace: str, table: str) -> TableName | None:
-    """The name, if it can be one here; a table that can't be named is left alone with a Notice."""
-    try:
-        name = TableName(namespace, table)
-    except AnabranchError as error:
-        warnings.warn(
-            Notice(f"the Iceberg table {table!a} is not visible in this lake: {error.message}"),
-            stacklevel=2,
-        )
-        return None
-    return name

@@ -7,6 +7,7 @@ no other writer overlaps. That transaction is the only visible effect of a write
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,13 +15,19 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from anabranch.clock import Clock
-from anabranch.errors import AnabranchError, CatalogUnavailable, CommitUnknown, InvalidLsn, VersionExpired
+from anabranch.errors import (
+    AnabranchError,
+    CatalogUnavailable,
+    CommitUnknown,
+    InvalidLsn,
+    Notice,
+    VersionExpired,
+)
 from anabranch.events import Event, Observer
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import Moment
-from anabranch.names import TableName
 from anabranch.storage.adopt import Adoption, adopt, plan_adoption, prepare
 from anabranch.storage.commit import (
     Committed,
@@ -90,9 +97,9 @@ class Catalog:
         if lsn is None:
             moment = ledger.newest_moment(connection, ledger.read_tables(connection))
             refused = {
-                TableName(item.namespace, item.table): self._refused[item]
+                item.name: self._refused[item]
                 for item in (plan_adoption(connection) if self._refused else [])
-                if item in self._refused
+                if item in self._refused and item.name is not None
             }
             return replace(moment, refused=refused)
         newest, floor = ledger.current_lsn(connection), ledger.floor_lsn(connection)
@@ -115,6 +122,11 @@ class Catalog:
             ready = prepare(self.reader, item)
             if isinstance(ready, AnabranchError):
                 self._refused[item] = ready
+                if item.name is None:
+                    why = "a table can't have that name here"
+                    warnings.warn(
+                        Notice(f"the Iceberg table {item.table!a} is not visible: {why}"), stacklevel=2
+                    )
             else:
                 prepared.append(ready)
         adopted = adopt(self.database, self.clock, prepared) if prepared else []

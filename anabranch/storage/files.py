@@ -155,6 +155,20 @@ def read_file(warehouse: Warehouse, path: str, columns: list[str] | None = None)
         raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
 
 
+def check_files(warehouse: Warehouse, sizes: Mapping[str, int | None]) -> None:
+    """See that files are there, as large as they were written (None: it isn't known).
+
+    For those who hand them to Spark, which reads an empty file as one without rows. On an object
+    store each look is a request, and nobody but us can empty a file there: it is left out.
+    """
+    if not warehouse.uri.startswith("file:"):
+        return
+    for (path, expected), found in zip(sizes.items(), warehouse.sizes(list(sizes)), strict=True):
+        if not found or found != (expected or found):
+            why = f"it has {found or 0} bytes instead of {expected or 'some'}."
+            raise Damaged(f"the file {path} is not the one that was written", detail=why)
+
+
 def read_data(warehouse: Warehouse, file: FileRef) -> pa.Table:
     """A data file's rows; other than as many as Iceberg entered is `Damaged`."""
     rows = read_file(warehouse, file.path)

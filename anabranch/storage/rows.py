@@ -228,18 +228,25 @@ def _by_name(
     index_of = {column.name.lower(): index for index, column in enumerate(schema)}
     columns: dict[int, list[Any]] = {}
     others: dict[str, list[Any]] = {}
+    spelled: dict[int, str] = {}
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise _bad_row(table, number, "the rows before it are dicts.")
         for key, value in row.items():
             index = index_of.get(key.lower()) if isinstance(key, str) else None
             if index is not None:
+                if spelled.setdefault(index, key) != key and _spells_twice(row, key):
+                    raise _bad_row(table, number, f"it has the column {key!a} twice.")
                 columns.setdefault(index, [None] * len(rows))[number] = value
             elif extra and isinstance(key, str):
                 others.setdefault(key, [None] * len(rows))[number] = value
             else:
                 raise _no_column(key, schema, table)
     return columns, others
+
+
+def _spells_twice(row: Mapping[Any, Any], key: str) -> bool:
+    return sum(isinstance(other, str) and other.lower() == key.lower() for other in row) > 1
 
 
 def _by_position(rows: list[Any], schema: Schema, table: str) -> dict[int, list[Any]]:
@@ -328,6 +335,8 @@ def _struct_converter(fields: tuple[Column, ...], zone: ZoneInfo) -> Callable[[A
             if not isinstance(key, str) or key.lower() not in converters:
                 raise ValueError(f"the struct has no field {key!r}")
             name, inner = converters[key.lower()]
+            if name in result:
+                raise ValueError(f"the field {name} stands twice")
             result[name] = None if item is None else inner(item)
         return result
 

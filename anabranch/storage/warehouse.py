@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,12 +75,23 @@ class Warehouse:
         with suppress(FileNotFoundError):
             self._filesystem.delete_file(self.inner_path(uri))
 
+    def clear(self, uri: str) -> None:
+        """Delete a folder that no version refers to, and all in it."""
+        for file in list(self.files(uri)):
+            self.delete(file.path)
+        self.remove_empty_folders(uri)
+
     def remove_empty_folders(self, uri: str) -> None:
         """Remove the folders below `uri`, and itself, that have nothing in them."""
         if uri.startswith("file:"):  # object stores have no folders
             for folder, _, _ in os.walk(self.inner_path(uri), topdown=False):
                 with suppress(OSError):
                     os.rmdir(folder)
+
+    def sizes(self, uris: Sequence[str]) -> list[int | None]:
+        """The sizes of files in bytes; None for one that isn't there."""
+        infos = self._filesystem.get_file_info([self.inner_path(uri) for uri in uris])
+        return [info.size if info.type == pafs.FileType.File else None for info in infos]
 
     def size(self, uri: str) -> int:
         """A file's size in bytes."""

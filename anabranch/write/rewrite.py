@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.engine.base import Frame
-from anabranch.errors import AmbiguousRows, Damaged
+from anabranch.errors import AmbiguousRows, AnabranchError, Damaged
 from anabranch.parts import Parts
 from anabranch.storage.files import (
     FileRef,
@@ -39,10 +39,11 @@ def rewrite(parts: Parts, table: WorkingTable, actions: Frame, *, keys: tuple[st
     """Apply actions per row (see `sql.row_changes`) to a table."""
     name = str(table.name)
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
-    parts.engine.write(parts.engine.row_changes(actions, table.schema, name), folder, None, {})
+    write_frame(parts, parts.engine.row_changes(actions, table.schema, name), folder)
     changes = written_changes(parts.warehouse, folder)
     removal = removed_positions(parts.warehouse, changes)
     if removal.duplicated or (keys and has_twins(parts.warehouse, changes, keys)):
+        parts.warehouse.clear(folder)
         raise AmbiguousRows(
             f'several incoming rows claim the same row of "{name}"',
             hint="let every key stand once in the incoming rows.",
@@ -52,6 +53,16 @@ def rewrite(parts: Parts, table: WorkingTable, actions: Frame, *, keys: tuple[st
         touched = _touched(table, removal)
         table.replace(touched, _new_files(parts, table, touched, changes, removal), changes)
     return counts
+
+
+def write_frame(parts: Parts, frame: Frame, folder: str, table: WorkingTable | None = None) -> None:
+    """Write a frame into a new folder, as a table's data files or as it is; on an error nothing stays."""
+    schema = None if table is None else table.schema
+    try:
+        parts.engine.write(frame, folder, schema, {} if table is None else table.field_ids())
+    except AnabranchError:
+        parts.warehouse.clear(folder)
+        raise
 
 
 def compact_files(parts: Parts, table: WorkingTable) -> None:
@@ -79,5 +90,5 @@ def _new_files(
         return rewrite_files(parts.warehouse, touched, removal, changes, table.layout, folder)
     paths = [file.path for file in touched]
     rows = parts.engine.rewritten(paths, changes, table.schema)
-    parts.engine.write(rows, folder, table.schema, table.field_ids())
+    write_frame(parts, rows, folder, table)
     return written_files(parts.warehouse, folder, table.layout)

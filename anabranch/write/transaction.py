@@ -12,6 +12,7 @@ from typing import Any
 
 from anabranch.engine.base import Frame
 from anabranch.errors import (
+    AnabranchError,
     CatalogUnavailable,
     CommitError,
     FencedOff,
@@ -44,9 +45,9 @@ from anabranch.sql.statements import (
     parse_statement,
 )
 from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
-from anabranch.storage.files import write_rows, written_files
+from anabranch.storage.files import check_files, write_rows, written_files
 from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
-from anabranch.write.rewrite import RowCounts, compact_files, rewrite
+from anabranch.write.rewrite import RowCounts, compact_files, rewrite, write_frame
 from anabranch.write.schemas import read_schema_argument
 from anabranch.write.working import WorkingTable
 
@@ -124,6 +125,8 @@ class Transaction:
     def insert_query(self, name: str, query: Query, columns: Sequence[str] | None = None) -> RowCounts:
         """Add the rows of a query, by position."""
         table = self._working(name)
+        if columns is not None:
+            columns = _named(table.schema, columns, str(table.name))
         frame = self._run(query)
         if columns is not None:
             frame = self._parts.engine.renamed(frame, columns, str(table.name))
@@ -135,7 +138,7 @@ class Transaction:
     def _insert_frame(self, table: WorkingTable, frame: Frame) -> RowCounts:
         self._parts.failpoints.hit("write.before_stage")
         folder = f"{table.folder}/data/{self._parts.clock.new_id()}"
-        self._parts.engine.write(frame, folder, table.schema, table.field_ids())
+        write_frame(self._parts, frame, folder, table)
         files = written_files(self._parts.warehouse, folder, table.layout)
         table.append(files)
         self._staged(table)
@@ -162,18 +165,18 @@ class Transaction:
         table = self._working(name)
         keys = _keys(table.schema, on, str(table.name))
         engine = self._parts.engine
-        if engine.owns(rows):
-            source, columns = rows, tuple(rows.columns)
-        else:
-            zone = self._parts.settings["time_zone"]
+        if not engine.owns(rows):
             rows = repeatable(rows)
-            columns = given_columns(rows, table.schema)
+        columns = tuple(rows.columns) if engine.owns(rows) else given_columns(rows, table.schema)
+        query = merge_changes(table.name, table.schema, columns, keys, delete_when)
+        self._check_tables(query)
+        if not engine.owns(rows):
+            zone = self._parts.settings["time_zone"]
             arrow = rows_to_arrow(rows, table.schema, zone=zone, table=str(table.name), incoming=True)
             if not arrow.num_rows:
                 return RowCounts()
-            source = engine.from_arrow(arrow)
-        query = merge_changes(table.name, table.schema, columns, keys, delete_when)
-        return self._rewrite(table, query, source=source, keys=keys)
+            rows = engine.from_arrow(arrow)
+        return self._rewrite(table, query, source=rows, keys=keys)
 
     def sql(self, text: str) -> Any:
         """Run a statement: a SELECT gives a frame, a change gives what it did."""
@@ -204,8 +207,19 @@ class Transaction:
             return RowCounts()
         if schema is None and query is not None:
             schema = self._parts.engine.schema_of(self._run(query))
+        before, replaced = self._tables.get(name), list(self._replaced)
         self.create_table(str(name), schema)
-        return RowCounts() if query is None else self.insert_query(str(name), query)
+        if query is None:
+            return RowCounts()
+        try:
+            return self.insert_query(str(name), query)
+        except AnabranchError:
+            # A statement that failed did nothing, should the transaction go on.
+            self._parts.warehouse.clear(self._tables.pop(name).folder)
+            self._replaced = replaced
+            if before is not None:
+                self._tables[name] = before
+            raise
 
     def truncate(self, name: str) -> RowCounts:
         """Remove all rows. Needs no Spark."""
@@ -223,6 +237,7 @@ class Transaction:
         self, table: WorkingTable, query: Query, *, source: Frame | None = None, keys: tuple[str, ...] = ()
     ) -> RowCounts:
         self._parts.failpoints.hit("write.before_stage")
+        self._check_tables(query)
         relations = {"target": self._frame(table, positions=True)}
         if source is not None:
             relations["source"] = source
@@ -242,8 +257,15 @@ class Transaction:
             bound[placeholder] = self._frame(self._working(table))
         return self._parts.engine.query(query.template, bound)
 
+    def _check_tables(self, query: Query) -> None:
+        """Refuse a query over unknown tables before Spark is needed."""
+        for _, table in query.tables:
+            self._working(table)
+
     def _frame(self, table: WorkingTable, *, positions: bool = False) -> Frame:
-        return self._parts.engine.scan(sorted(table.live()), table.schema, positions=positions)
+        files = {path: file.size for path, file in sorted(table.live().items())}
+        check_files(self._parts.warehouse, files)
+        return self._parts.engine.scan(list(files), table.schema, positions=positions)
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -391,17 +413,23 @@ def checked_attempt(attempt: str | None) -> str | None:
 
 
 def _keys(schema: Schema, on: Sequence[str], table: str) -> tuple[str, ...]:
-
     if isinstance(on, str) or not isinstance(on, Iterable) or not on:
         raise InputError(f'merging into "{table}" needs a list of key columns', hint='for example on=["id"].')
-    keys = []
-    for name in on:
+    keys = _named(schema, on, table)
+    for column in schema:
+        if column.name in keys and isinstance(column.type, Array | Map | Struct):
+            raise UnsupportedType(f'"{table}.{column.name}" {column.type} can\'t be a key')
+    return keys
+
+
+def _named(schema: Schema, names: Iterable[str], table: str) -> tuple[str, ...]:
+    """Columns by name, as the table spells them."""
+    found: list[str] = []
+    for name in names:
         column = schema.find(name) if isinstance(name, str) else None
         if column is None:
             raise UnknownColumn(f'"{table}" has no column {ascii(name)[:60]}')
-        if isinstance(column.type, Array | Map | Struct):
-            raise UnsupportedType(f'"{table}.{column.name}" {column.type} can\'t be a key')
-        if column.name in keys:
-            raise InputError(f'the key "{column.name}" stands twice')
-        keys.append(column.name)
-    return tuple(keys)
+        if column.name in found:
+            raise InputError(f'the column "{column.name}" is named twice')
+        found.append(column.name)
+    return tuple(found)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
+from pyspark.sql import SparkSession
 
 import anabranch as ab
 from tests.consistency.bags import Bag, bag_of, check_history, read
@@ -43,10 +44,10 @@ class Pair:
 
 
 @contextmanager
-def opened(place: Path, catalog: str | None) -> Iterator[Pair]:
+def opened(place: Path, catalog: str | None, spark: SparkSession | None = None) -> Iterator[Pair]:
     """Both, on a fresh lake."""
     uri = catalog or f"sqlite:///{place}/catalog.db"
-    with ab.connect(place, catalog=catalog) as lake:
+    with ab.connect(place, catalog=catalog, spark=spark) as lake:
         client = SqlCatalog("anabranch", uri=uri, warehouse=f"file://{place}/foreign")
         client.create_namespace_if_not_exists("main")
         yield Pair(lake, client)

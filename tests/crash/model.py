@@ -63,8 +63,12 @@ class Model:
 
 def state_of(lake: ab.Lake, as_of: int | None = None) -> State:
     """Every table's rows at one moment."""
-    moment = lake._parts.catalog.moment(as_of)
-    return {str(name): bag(arrow_of(lake._parts, version)) for name, version in moment.versions.items()}
+    versions = lake._parts.catalog.moment(as_of).versions
+    state = {str(name): bag(arrow_of(lake._parts, version)) for name, version in versions.items()}
+    assert {str(name): version.rows for name, version in versions.items()} == {
+        name: rows.total() for name, rows in state.items()
+    }
+    return state
 
 
 def check_history(lake: ab.Lake, history: dict[int, State], floor: int = 0) -> None:
@@ -79,6 +83,7 @@ def check_history(lake: ab.Lake, history: dict[int, State], floor: int = 0) -> N
             if version not in contents:
                 contents[version] = bag(arrow_of(lake._parts, version))
             assert contents[version] == history[lsn][str(name)], (lsn, str(name))
+            assert version.rows == contents[version].total()
     change = Changes(lake)
     for after, rows in contents.items():
         if floor == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -198,23 +199,20 @@ def test_asking_for_an_attempt_waits_until_it_is_decided(spot: Spot, opened: Cal
 
     def hang() -> None:
         hanging.set()
-        assert go_on.wait(30)
+        go_on.wait(30)
 
     failpoints.arm("commit.before_commit", hang)
-    writing = threading.Thread(target=lambda: writer.insert("t", [(1, "a")], attempt="mine"))
-    answers: list[int | None] = []
-    asking = threading.Thread(target=lambda: answers.append(asker.committed("mine")))
-    writing.start()
-    assert hanging.wait(30)
-    asking.start()
-    asking.join(0.3)
-    assert asking.is_alive()
-    assert not answers
-    assert asker.lsn == 1  # reading doesn't wait
-    go_on.set()
-    writing.join(30)
-    asking.join(30)
-    assert answers == [2]
+    with ThreadPoolExecutor(2) as threads:
+        try:
+            writing = threads.submit(writer.insert, "t", [(1, "a")], attempt="mine")
+            assert hanging.wait(30)
+            asking = threads.submit(asker.committed, "mine")
+            with pytest.raises(TimeoutError):
+                asking.result(timeout=0.3)
+            assert asker.lsn == 1  # reading doesn't wait
+        finally:
+            go_on.set()
+        assert (writing.result(30).lsn, asking.result(30)) == (2, 2)
 
 
 def test_an_attempt_is_looked_up_by_its_own_name_only(spot: Spot):

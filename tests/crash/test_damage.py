@@ -11,9 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 import anabranch as ab
-from anabranch.errors import CatalogUnavailable, Damaged, StorageError
+from anabranch.errors import CatalogUnavailable, Damaged, EngineError, StorageError
 from anabranch.ledger import tables
 from anabranch.ledger.records import Version
 from anabranch.read.view import change_pieces
@@ -211,6 +214,52 @@ def point_at(lake: ab.Lake, location: str) -> None:
     move = sqlalchemy.update(pointer).where(pointer.c.table_name == "orders")
     with lake._parts.catalog.database.writing() as connection:
         connection.execute(move.values(metadata_location=location))
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_rewriting_rows_of_a_damaged_file_says_so_and_changes_nothing(
+    sqlite_spot: Spot, spark: SparkSession, harm: str
+):
+    with sqlite_spot.open(spark=spark) as lake:
+        model = scripts.prepare(lake)
+        path = file_of(lake, "data")
+        content = path.read_bytes()
+        put(path, HARM[harm](content))
+        for act in (
+            lambda: lake.update("orders", {"note": "'x'"}, where="id = 1"),
+            lambda: lake.delete("orders", where="id = 1"),
+            lambda: lake.merge("orders", [(1, "y")], on=["id"]),
+            lambda: lake.sql("INSERT INTO lines SELECT * FROM orders"),
+        ):
+            with pytest.raises((StorageError, EngineError)):
+                act()
+        put(path, content)
+        check_history(lake, model.history)
+
+
+def test_a_damaged_change_file_never_gives_other_changes(sqlite_spot: Spot, spark: SparkSession):
+    with sqlite_spot.open(spark=spark) as lake:
+        model = scripts.prepare(lake)
+        before = lake.lsn
+        lake.update("orders", {"note": "'x'"}, where="id = 2")
+        model.replace("orders", [(1, "a"), (1, "a"), (2, "x")])
+        model.committed(lake.lsn)
+        [piece] = [
+            found for found in change_pieces(lake._parts, None, newest(lake, "orders")) if found.sign == "~"
+        ]
+        path = local(piece.path)
+        content = path.read_bytes()
+        for harm in ("gone", "empty"):
+            put(path, HARM[harm](content))
+            with pytest.raises(Damaged):
+                lake.changes("orders", before)
+        for harm in ("cut in half", "scrambled"):
+            put(path, HARM[harm](content))
+            with pytest.raises((PySparkException, Py4JError)):  # when Spark runs, the frame is the user's
+                lake.changes("orders", before).collect()
+        put(path, content)
+        assert len(lake.changes("orders", before).collect()) == 2
+        check_history(lake, model.history)
 
 
 # -- the database ---------------------------------------------------------------------------------

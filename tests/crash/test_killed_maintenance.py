@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from anabranch.failpoints import MAINTENANCE_POINTS
@@ -74,6 +76,21 @@ def survey_after_expiry(spot: Spot) -> Survey:
     with spot.open(snapshot_retention="0s", orphan_grace="1h") as lake:
         lake.maintain()
     return survey(spot.location, spot.catalog)
+
+
+def test_the_folder_of_a_write_that_died_goes_with_its_files(sqlite_spot: Spot):
+    """Spark writes into a folder of its own for every write, with more folders in it until it is done."""
+    with sqlite_spot.open(**AT_ONCE) as lake:
+        scripts.prepare(lake)
+        lake.maintain()
+        table = min(remembered(sqlite_spot.location, None, dropped=False).values())
+        write = Path(table.removeprefix("file://")).parents[1] / "data" / ("f" * 32)
+        (write / "_temporary" / "0").mkdir(parents=True)
+        (write / "part-00000.parquet").write_bytes(b"PAR1")
+        (write / "_temporary" / "0" / "part-00001.parquet").write_bytes(b"PAR1")
+        assert lake.maintain().files_deleted == 2
+        assert not write.exists()
+    assert not empty_folders(sqlite_spot.location)
 
 
 def test_two_rounds_of_maintenance_at_once_do_no_harm(spot: Spot, children: Children):

@@ -120,6 +120,8 @@ def test_what_is_no_collection_of_rows_is_refused(rows):
         ([(1,)], InvalidValue),
         ([(1, "a", 2)], InvalidValue),
         ([{"id": 1, "nope": 2}], UnknownColumn),
+        ([{"id": 1, "ID": 2}], InvalidValue),
+        ([{"id": 1}, {"ID": 2}, {"Id": 3, "iD": 3}], InvalidValue),
         ([{1: 2}], UnknownColumn),
         (pa.table({"nope": [1]}), UnknownColumn),
         (pd.DataFrame({"nope": [1]}), UnknownColumn),
@@ -362,6 +364,7 @@ def test_nested_values_are_stored_part_by_part(kind, given, expected):
         (POINT, (1, 2, 3)),
         (POINT, "ab"),
         (POINT, {"x": "1"}),
+        (POINT, {"x": 1, "X": 2}),
     ],
     ids=str,
 )

@@ -64,6 +64,7 @@ def test_xml_without_options_is_fine() -> None:
         "SELECT * FROM orders VERSION AS OF 3",
         "SELECT * FROM orders TIMESTAMP AS OF '2020-01-01'",
         "SELECT * FROM orders FOR VERSION AS OF 3",
+        "WITH a AS (SELECT 1) SELECT * FROM a VERSION AS OF 3",
         "SELECT TRANSFORM(a) USING 'cat' AS (b) FROM t",
         "SELECT a FROM t WHERE b USING 'cat'",
         "FROM t MAP a USING 'cat' AS b",

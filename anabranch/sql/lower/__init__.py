@@ -1,0 +1,15 @@
+"""From one SELECT to a plan.
+
+syntax              the text as a tree, by Spark's grammar
+entry               lower(): the whole way
+scope, outputs      which column a name stands for
+expressions         expressions to scalars          (calls, verbatim, negation, admit, special)
+relations           FROM                            (joins, using, laterals, generators, inline)
+block, select       one SELECT block                (conditions, aggregates, grouping, windows, order)
+queries             CTEs, set operations
+correlate           subqueries and the rows they are asked for   (domain, carry, subqueries)
+"""
+
+from anabranch.sql.lower.entry import Lowered, lower
+
+__all__ = ["Lowered", "lower"]

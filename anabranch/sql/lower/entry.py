@@ -1,0 +1,135 @@
+"""`lower`: one SELECT to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from anabranch.algebra.plan import Plan
+from anabranch.errors import InvalidName, InvalidOutput, InvalidQuery, SqlTooLarge
+from anabranch.names import TableName, check_column_name
+from anabranch.schema import Schema
+from anabranch.sql.depth import deep_recursion
+from anabranch.sql.lexical import SqlText, read
+from anabranch.sql.lower.context import Context, Rules
+from anabranch.sql.lower.correlate import correlate
+from anabranch.sql.lower.names import Names
+from anabranch.sql.lower.order import cuts
+from anabranch.sql.lower.prune import pruned
+from anabranch.sql.lower.queries import lower_query
+from anabranch.sql.lower.rename import renamed_plan
+from anabranch.sql.lower.scope import Environment, Relation
+from anabranch.sql.lower.subqueries import filter_by, value_of
+from anabranch.sql.lower.syntax.queries import read_query
+from anabranch.sql.lower.syntax.tree import Body, Node, Query, Select, SetOperation, Star
+from anabranch.sql.parse import one_statement, shown
+from anabranch.sql.query import query_of
+
+MAX_VIEW_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A query as a plan: `columns` are what the user calls the columns of `plan.names`."""
+
+    plan: Plan
+    columns: tuple[str, ...]
+    notices: tuple[str, ...]
+    tables: frozenset[TableName]
+
+
+def lower(
+    text: str, schemas: Mapping[TableName, Schema], views: Mapping[TableName, str] | None = None
+) -> Lowered:
+    """The plan of a query over tables of these schemas and views of these texts.
+
+    >>> from anabranch.sql.ddl import parse_schema
+    >>> orders = {TableName.parse("orders"): parse_schema("id BIGINT, region STRING")}
+    >>> lowered = lower("SELECT region, count(*) AS n FROM orders GROUP BY region", orders)
+    >>> lowered.columns, [str(table) for table in lowered.tables]
+    (('region', 'n'), ['orders'])
+    """
+    try:
+        with deep_recursion:
+            return _lowered(text, schemas, views or {})
+    except RecursionError as error:
+        raise SqlTooLarge("the SQL text is nested too deeply") from error
+
+
+def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[TableName, str]) -> Lowered:
+    sql, query, kept = _read(text)
+    rules = Rules(lower_query, value_of, filter_by, correlate, _view)
+    context = Context(sql, schemas, views, rules, Names(kept))
+    relation = _whole(context, query)
+    if query.order and not cuts(query):
+        context.notice("ORDER BY at the end is dropped: a table has no order")
+    plan = pruned(relation.plan)
+    # A plan keeps its hash; computed here, no later walk has to descend for it.
+    hash(plan)
+    names = tuple(field.name for field in relation.fields)
+    return Lowered(plan, names, tuple(context.notices), frozenset(context.tables))
+
+
+def _read(text: str) -> tuple[SqlText, Query, frozenset[str]]:
+    """The tree of a text that the front end accepts: limits, sandbox, which tables it names."""
+    sql = one_statement(read(text))
+    query_of(sql)
+    query, kept = read_query(sql)
+    return sql, query, kept
+
+
+def _whole(context: Context, query: Query) -> Relation:
+    """A query that stands alone: its columns have names, each once, and nothing else is in its plan."""
+    relation = lower_query(context, query, Environment())
+    seen: set[str] = set()
+    for number, field in enumerate(relation.fields, start=1):
+        where = _item_shown(context, query, number)
+        if not field.name:
+            raise InvalidOutput(
+                f"column {number} of the result has no name",
+                detail=where,
+                hint="give it an alias: expression AS name.",
+            )
+        try:
+            check_column_name(field.name)
+        except InvalidName as error:
+            raise InvalidName(error.message, detail=where, hint=error.hint) from error
+        if field.name.lower() in seen:
+            raise InvalidOutput(
+                f'two columns of the result are called "{field.name}"',
+                detail=where,
+                hint="give one of them an alias: column AS name. Case makes no difference.",
+            )
+        seen.add(field.name.lower())
+    columns = [field.plan for field in relation.fields]
+    if list(relation.plan.names) != columns:
+        plan = renamed_plan(relation.plan, [(column, column) for column in columns])
+        relation = replace(relation, plan=plan)
+    return relation
+
+
+def _item_shown(context: Context, query: Query, number: int) -> str:
+    """The item of the SELECT list that a column comes from, if one can be told."""
+    body: Body = query
+    while isinstance(body, Query | SetOperation):
+        body = body.body if isinstance(body, Query) else body.parts[0]
+    if not isinstance(body, Select) or any(isinstance(item.value, Star) for item in body.items):
+        return f"{context.where}column {number}."
+    item = body.items[min(number, len(body.items)) - 1]
+    return f"{context.place(item)}, in {shown(context.text(item))}."
+
+
+def _view(context: Context, name: TableName, node: Node) -> Relation:
+    """A view's own query, lowered once."""
+    if name in context.shared:
+        return context.shared[name]
+    if name in context.opened or len(context.opened) >= MAX_VIEW_DEPTH:
+        raise InvalidQuery(
+            f'the view "{name}" reads itself' if name in context.opened else "views are nested too deeply",
+            detail=f"{context.place(node)}: {' -> '.join(map(str, (*context.opened, name)))}.",
+        )
+    sql, query, kept = _read(context.views[name])
+    context.names.keep(kept)
+    inner = replace(context, sql=sql, where=f'in the view "{name}", ', opened=(*context.opened, name))
+    context.shared[name] = _whole(inner, query)
+    return context.shared[name]

@@ -1,0 +1,140 @@
+"""The user's own text, cut where it names a column.
+
+What only Spark understands stays as it was written. Columns in it are holes; so are subqueries,
+aggregates and windows, which were computed below and stand in a column by now.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anabranch.algebra.scalar import Ref, Scalar, Verbatim
+from anabranch.sql.lower.admit import check_callable
+from anabranch.sql.lower.special import check_stable_time
+from anabranch.sql.lower.syntax.tree import (
+    Binary,
+    CastTo,
+    Constant,
+    Exists,
+    Expression,
+    FunctionCall,
+    InQuery,
+    Item,
+    Lambda,
+    Like,
+    Name,
+    Node,
+    Number,
+    Row,
+    ScalarQuery,
+    Star,
+    Unary,
+    children,
+)
+
+if TYPE_CHECKING:
+    from anabranch.sql.lower.expressions import Expressions
+
+Pieces = list[str | Ref]
+
+
+def verbatim(expressions: Expressions, node: Expression) -> Verbatim:
+    """The text of an expression with holes; in brackets, unless nothing can bind tighter."""
+    pieces = _Cutter(expressions).default(node)
+    open_ended = isinstance(node, Unary | Binary | Like) or (
+        isinstance(node, Number) and node.text.startswith("-")
+    )
+    if open_ended:
+        pieces = ["(", *pieces, ")"]
+    return Verbatim(tuple(_joined(pieces)))
+
+
+class _Cutter:
+    """Cuts one text; knows the lambda parameters around the part it is at."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        self._expressions = expressions
+        self._context = expressions.context
+        self._parameters: tuple[str, ...] = ()
+
+    def pieces(self, node: Node) -> Pieces:
+        """A part of the text."""
+        if isinstance(node, Expression):
+            known = self._expressions.known(node)
+            if known is not None:
+                return self._hole(node, known)
+        match node:
+            case Name():
+                if node.parts[0].lower() in self._parameters:
+                    return self.default(node)
+                return self._hole(node, self._expressions.name(node))
+            case Exists() | InQuery() | ScalarQuery():
+                return self._hole(node, self._expressions.scalar(node))
+            case Row():
+                return self._row(node)
+            case Lambda():
+                before = self._parameters
+                self._parameters = (*before, *(name.lower() for name in node.parameters))
+                pieces = self.default(node)
+                self._parameters = before
+                return pieces
+            case FunctionCall():
+                check_callable(self._context, node)
+            case CastTo(operand=operand, type=kind):
+                check_stable_time(self._context, operand, kind)
+            case Constant(word=word):
+                check_stable_time(self._context, node, word)
+            case Star():
+                raise self._context.invalid(node, "a star is not an expression")
+        return self.default(node)
+
+    def default(self, node: Node) -> Pieces:
+        """The text of a node, its parts cut in turn."""
+        found: Pieces = []
+        at = node.first
+        for child in sorted(children(node), key=lambda part: part.first):
+            found += [self._text(at, child.first, node), *self.pieces(child)]
+            at = child.last
+        return [*found, self._text(at, node.last, node)]
+
+    def _row(self, node: Row) -> Pieces:
+        """Spark names a struct's fields after its columns, and those have other names in the plan."""
+        found: Pieces = ["named_struct("]
+        for number, item in enumerate(node.items, start=1):
+            found += [", " if number > 1 else "", self._field(item, number), ", "]
+            found += self.pieces(item.value)
+        return [*found, ")"]
+
+    def _field(self, item: Item, number: int) -> str:
+        name = item.aliases[0] if item.aliases else f"col{number}"
+        if not item.aliases and isinstance(item.value, Name):
+            name = item.value.parts[-1]
+        if "'" in name or "\\" in name:
+            raise self._context.invalid(item, f'a field can\'t be called "{name}"')
+        return f"'{name}'"
+
+    def _hole(self, node: Expression, scalar: Scalar) -> Pieces:
+        if isinstance(scalar, Verbatim):
+            return list(scalar.pieces)
+        return [self._expressions.column(node, scalar)]
+
+    def _text(self, first: int, last: int, node: Node) -> str:
+        """The lexemes between two parts of a node, with single spaces where there was any."""
+        lexemes = self._context.sql.lexemes
+        text = ""
+        for index in range(first, last + (last < node.last)):
+            if index > node.first and lexemes[index - 1].end < lexemes[index].start:
+                text += " "
+            text += lexemes[index].text if index < last else ""
+        return text
+
+
+def _joined(pieces: Pieces) -> Pieces:
+    """Neighbouring texts as one."""
+    found: Pieces = []
+    for piece in pieces:
+        if isinstance(piece, str) and found and isinstance(found[-1], str):
+            found[-1] += piece
+        elif piece:
+            found.append(piece)
+    return found
