@@ -29,6 +29,8 @@ from anabranch.write.transaction import Transaction
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MAX_COMMITS_LISTED = 1_000_000
+
 
 def connect(
     location: str | Path,
@@ -166,8 +168,8 @@ class Lake:
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise InputError(f"a limit is a number from 1 on, not {limit!a}"[:100])
+        if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_COMMITS_LISTED:
+            raise InputError(f"a limit is a number from 1 to {MAX_COMMITS_LISTED}")
         with self._parts.catalog.database.reading() as connection:
             return ledger.recent_commits(connection, limit)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.clock import Clock, SystemClock
 from anabranch.engine.spark import SparkEngine
-from anabranch.errors import InvalidLocation
+from anabranch.errors import InputError, InvalidLocation
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
@@ -35,9 +35,13 @@ def open_parts(
     arguments: dict[str, object],
 ) -> Parts:
     """Everything a lake needs, connected and brought up to date. Spark is not started."""
-    clock = clock or SystemClock()
-    observer = observer or ignore
-    failpoints = failpoints or Failpoints.from_environment()
+    _check_kind("clock", clock, "now", "sleep", "new_id")
+    _check_kind("observer", observer, "__call__")
+    _check_kind("failpoints", failpoints, "hit")
+    _check_kind("spark", spark, "conf", "sql", "read", "createDataFrame")
+    clock = SystemClock() if clock is None else clock
+    observer = ignore if observer is None else observer
+    failpoints = Failpoints.from_environment() if failpoints is None else failpoints
     uri = warehouse_uri(location)
     first = Settings(arguments)
     url = catalog or _sqlite_beside(uri)
@@ -72,6 +76,13 @@ def _enter(database: Database, uri: str, clock: Clock, failpoints: Failpoints) -
             hint="open it at its own location; a lake that was moved must be copied, not renamed.",
         )
     return stored
+
+
+def _check_kind(argument: str, value: object, *needed: str) -> None:
+    if value is not None and not all(hasattr(value, name) for name in needed):
+        raise InputError(
+            f"{argument} can't be a {type(value).__name__}", hint=f"it needs {', '.join(needed)}."
+        )
 
 
 def _sqlite_beside(uri: str) -> str:

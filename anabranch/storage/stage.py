@@ -22,7 +22,14 @@ from pyiceberg.table.metadata import TableMetadata, new_table_metadata
 from pyiceberg.table.name_mapping import create_mapping_from_schema
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
-from pyiceberg.table.update import RemoveSnapshotsUpdate, TableUpdate, update_table_metadata
+from pyiceberg.table.update import (
+    RemoveSnapshotsUpdate,
+    TableUpdate,
+    _apply_table_update,
+    _TableMetadataUpdateContext,
+    _update_table_metadata_log,
+    update_table_metadata,
+)
 from pyiceberg.table.update.snapshot import (
     _ManifestMergeManager,
     _MergeAppendFiles,
@@ -164,8 +171,22 @@ class _Staging(Transaction):
 def _updated(
     reader: TableReader, base: TableMetadata, base_location: str, updates: tuple[TableUpdate, ...]
 ) -> Staged:
-    metadata = update_table_metadata(base, updates, metadata_location=base_location)
+    metadata = _applied(base, updates, base_location)
     return _written(reader, metadata, metadata.current_snapshot_id, version=_number(base_location) + 1)
+
+
+def _applied(base: TableMetadata, updates: tuple[TableUpdate, ...], location: str) -> TableMetadata:
+    """pyiceberg's `update_table_metadata`, but for the deep copy of every snapshot that ends it.
+
+    Times never go back, whatever the clock does.
+    """
+    context = _TableMetadataUpdateContext()
+    metadata = base
+    for update in updates:
+        metadata = _apply_table_update(update, metadata, context)
+    metadata = _update_table_metadata_log(metadata, location, base.last_updated_ms)
+    last = max(metadata.last_updated_ms, base.last_updated_ms + 1)
+    return metadata.model_copy(update={"last_updated_ms": last})
 
 
 def _written(

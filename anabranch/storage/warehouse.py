@@ -22,7 +22,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from anabranch.errors import InvalidLocation
 
 # Characters that Spark would read as a pattern, or a URI parser as something else than a path.
-_UNSAFE = re.compile(r"[*?\[\]{}\\#%^`\x00-\x1f\x7f]")
+_UNSAFE = re.compile(r"[*?\[\]{}\\#%^`\x00-\x1f\x7f\ud800-\udfff]")
 _REMOTE = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "hdfs"})
 MAX_LOCATION_LENGTH = 700
 

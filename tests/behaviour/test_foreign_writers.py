@@ -676,6 +676,23 @@ def test_a_partitioned_foreign_table_is_read_but_not_written(filled: Pair) -> No
     assert [info.name for info in filled.lake.tables()] == ["bystander", "t"]
 
 
+def test_a_table_that_another_client_partitioned_for_a_while_can_be_written_again(filled: Pair) -> None:
+    with filled.load("t").update_spec() as update:
+        update.add_field("id", IdentityTransform(), "by_id")
+    filled.load("t").append(words(THREE, FOUR))
+    assert filled.agree("t") == bag(ONE, TWO, THREE, FOUR)
+    with pytest.raises(ForeignFormat):
+        filled.lake.insert("t", [ONE])
+    with filled.load("t").update_spec() as update:
+        update.remove_field("by_id")
+    filled.lake.insert("t", [ONE])
+    assert filled.agree("t") == bag(ONE, ONE, TWO, THREE, FOUR)
+    with filled.lake.transaction() as tx:
+        assert tx.truncate("t").deleted == 5
+        tx.insert("t", [TWO])
+    assert filled.agree("t") == bag(TWO)
+
+
 @pytest.mark.spark
 def test_spark_reads_foreign_versions_and_changes_as_plain_arrow_does(
     spark_lake: ab.Lake, place: Path

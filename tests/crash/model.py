@@ -86,8 +86,7 @@ def check_history(lake: ab.Lake, history: dict[int, State], floor: int = 0) -> N
             assert version.rows == contents[version].total()
     change = Changes(lake)
     for after, rows in contents.items():
-        if floor == 0:
-            assert change.between(None, after) == rows
+        assert change.between(None, after) == rows
         for before, earlier in contents.items():
             if before.table_id == after.table_id and before.lsn < after.lsn:
                 expected = change.between(before, after)

@@ -19,7 +19,9 @@ import anabranch as ab
 from anabranch.errors import CatalogUnavailable, Damaged, EngineError, StorageError
 from anabranch.ledger import tables
 from anabranch.ledger.records import Version
+from anabranch.names import TableName
 from anabranch.read.view import change_pieces
+from anabranch.storage.changes import Piece
 from tests.crash import scripts
 from tests.crash.conftest import Spot
 from tests.crash.model import Model, bag, check_history, state_of
@@ -67,9 +69,13 @@ WRITES: dict[str, tuple[Callable[[ab.Lake], object], Callable[[Model], object]]]
 ROLES = ["metadata", "manifest list", "manifest", "data"]
 
 
-def newest(lake: ab.Lake, name: str) -> Version:
-    versions = lake._parts.catalog.moment().versions
-    return next(version for found, version in versions.items() if str(found) == name)
+def newest(lake: ab.Lake, name: str, as_of: int | None = None) -> Version:
+    return lake._parts.catalog.moment(as_of).version(TableName.parse(name))
+
+
+def last_change(lake: ab.Lake) -> list[Piece]:
+    """What the newest commit did to `orders`."""
+    return change_pieces(lake._parts, newest(lake, "orders", lake.lsn - 1), newest(lake, "orders"))
 
 
 def file_of(lake: ab.Lake, role: str) -> Path:
@@ -182,7 +188,7 @@ def test_a_lost_list_of_changes_is_reported(sqlite_spot: Spot, harm: str):
     put(path, HARM[harm](content))
     with sqlite_spot.open() as lake:
         with pytest.raises(Damaged):
-            change_pieces(lake._parts, None, newest(lake, "orders"))
+            last_change(lake)
         assert state_of(lake) == model.state  # contents don't need it
     with sqlite_spot.open(orphan_grace="0s") as lake, pytest.raises(Damaged):
         lake.maintain()
@@ -244,9 +250,7 @@ def test_a_damaged_change_file_never_gives_other_changes(sqlite_spot: Spot, spar
         lake.update("orders", {"note": "'x'"}, where="id = 2")
         model.replace("orders", [(1, "a"), (1, "a"), (2, "x")])
         model.committed(lake.lsn)
-        [piece] = [
-            found for found in change_pieces(lake._parts, None, newest(lake, "orders")) if found.sign == "~"
-        ]
+        [piece] = last_change(lake)
         path = local(piece.path)
         content = path.read_bytes()
         for harm in ("gone", "empty"):

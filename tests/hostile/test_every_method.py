@@ -142,14 +142,15 @@ def attempt(act: Callable[[], Any], what: str) -> bool:
     try:
         act()
     except AnabranchError as error:
-        text = str(error)
-        assert text.startswith(error.code), what
-        assert "\0" not in text, what
-        text.encode()
-        return True
+        text, code = str(error), error.code
     except Exception as error:  # noqa: BLE001
         pytest.fail(f"{what} raised {type(error).__name__}: {str(error)[:300]}")
-    return False
+    else:
+        return False
+    assert text.startswith(code), what
+    assert "\0" not in text, what
+    text.encode()
+    return True
 
 
 @pytest.fixture
@@ -209,7 +210,8 @@ def test_junk_in_any_argument_of_connect_raises_only_errors_of_ours(tmp_path, mo
             lake.insert("t", [(1,)])
 
     for label, junk in JUNK.items():
-        attempt(lambda junk=junk: use(junk), f"connect({argument}={label})")
+        if not (argument == "observer" and callable(junk)):  # what a user's own function raises is the user's
+            attempt(lambda junk=junk: use(junk), f"connect({argument}={label})")
 
 
 @pytest.mark.parametrize("name", ["time_zone", "commit_retries", "no_such_setting", "driver_rewrite_bytes"])

@@ -87,11 +87,7 @@ class Context:
         """One more relation."""
         self.tally.relations += 1
         if self.tally.relations > MAX_RELATIONS:
-            raise SqlTooLarge(
-                "the query reads too many relations",
-                detail=f"{self.place(node)}: more than {MAX_RELATIONS} tables and subqueries.",
-                hint="put a part of it into a stream table of its own.",
-            )
+            raise too_many_relations(self.place(node))
 
     def count_block(self, node: Node) -> None:
         """One more SELECT block."""
@@ -142,3 +138,12 @@ class Context:
 
     def _at(self, node: Node) -> str:
         return f"{self.place(node)}, in {shown(self.text(node))}"
+
+
+def too_many_relations(where: str) -> SqlTooLarge:
+    """The error that a query reads too much."""
+    return SqlTooLarge(
+        "the query reads too many relations",
+        detail=f"{where}: more than {MAX_RELATIONS} tables and subqueries.",
+        hint="put a part of it into a stream table of its own.",
+    )

@@ -10,8 +10,8 @@ from anabranch.errors import InvalidName, InvalidOutput, InvalidQuery, SqlTooLar
 from anabranch.names import TableName, check_column_name
 from anabranch.schema import Schema
 from anabranch.sql.depth import deep_recursion
-from anabranch.sql.lexical import SqlText, read
-from anabranch.sql.lower.context import Context, Rules
+from anabranch.sql.lexical import SqlText, place, read
+from anabranch.sql.lower.context import MAX_RELATIONS, Context, Rules, too_many_relations
 from anabranch.sql.lower.correlate import correlate
 from anabranch.sql.lower.names import Names
 from anabranch.sql.lower.order import cuts
@@ -21,9 +21,22 @@ from anabranch.sql.lower.rename import renamed_plan
 from anabranch.sql.lower.scope import Environment, Relation
 from anabranch.sql.lower.subqueries import filter_by, value_of
 from anabranch.sql.lower.syntax.queries import read_query
-from anabranch.sql.lower.syntax.tree import Body, Node, Query, Select, SetOperation, Star
+from anabranch.sql.lower.syntax.tree import (
+    Body,
+    Derived,
+    InlineTable,
+    Node,
+    Query,
+    Select,
+    SetOperation,
+    Star,
+    TableFunction,
+    TableRef,
+    everything,
+)
 from anabranch.sql.parse import one_statement, shown
 from anabranch.sql.query import query_of
+from anabranch.sql.sandbox import check_sandbox
 
 MAX_VIEW_DEPTH = 16
 
@@ -73,9 +86,20 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
 def _read(text: str) -> tuple[SqlText, Query, frozenset[str]]:
     """The tree of a text that the front end accepts: limits, sandbox, which tables it names."""
     sql = one_statement(read(text))
-    query_of(sql)
+    check_sandbox(sql)
     query, kept = read_query(sql)
+    _check_size(sql, query)
+    query_of(sql)
     return sql, query, kept
+
+
+def _check_size(sql: SqlText, query: Query) -> None:
+    """A look at the whole before anything is built of it."""
+    relations = 0
+    for node in everything(query):
+        relations += isinstance(node, TableRef | Derived | TableFunction | InlineTable)
+        if relations > MAX_RELATIONS:
+            raise too_many_relations(place(sql.text, sql.lexemes[node.first].start))
 
 
 def _whole(context: Context, query: Query) -> Relation:

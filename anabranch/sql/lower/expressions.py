@@ -19,6 +19,7 @@ from anabranch.algebra.scalar import (
     Ref,
     Scalar,
     Verbatim,
+    children,
     equal,
     refs,
     same,
@@ -65,6 +66,8 @@ from anabranch.sql.lower.syntax.tree import (
 from anabranch.sql.lower.verbatim import verbatim
 
 MAX_ARGUMENTS = 5_000
+MAX_REPEATED = 16
+"""Parts of an item that is put in where a later item names it; a larger one becomes a column."""
 _SAME_AS_REFERENCE = frozenset(["=", "<>", "<", "<=", ">", ">=", "<=>", "+", "-", "*", "/", "%", "||"])
 
 
@@ -178,7 +181,12 @@ class Expressions:
             raise self.context.invalid(
                 node, f'two items of the SELECT list are called "{node.parts[0]}"', "rename one of them."
             )
-        return self.scalar(value) if isinstance(value, Expression) else value
+        scalar = self.scalar(value) if isinstance(value, Expression) else value
+        if not self.aliases_first and _is_large(scalar):
+            # Put in again and again, an item that uses an item that uses … would grow without bound.
+            scalar = self.column(node, scalar)
+            self.aliases[alias] = scalar
+        return scalar
 
     # -- literals -----------------------------------------------------------------------------
 
@@ -281,6 +289,15 @@ def field_name(aliases: tuple[str, ...], value: Expression, number: int) -> str:
     if isinstance(value, Name):
         return value.parts[-1]
     return f"col{number}"
+
+
+def _is_large(scalar: Scalar) -> bool:
+    count = 0
+    pending = [scalar]
+    while pending and count <= MAX_REPEATED:
+        count += 1
+        pending.extend(children(pending.pop()))
+    return count > MAX_REPEATED
 
 
 def _negated(scalar: Scalar) -> Scalar:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import Join, JoinKind, Plan, Project
-from anabranch.algebra.scalar import TRUE, Call, Ref, Scalar, all_of
+from anabranch.algebra.scalar import Call, Ref, Scalar, all_of
 from anabranch.sql.lower.carry import carrying, outer_of
-from anabranch.sql.lower.conditions import keep_rows
+from anabranch.sql.lower.conditions import asks_subquery, keep_rows
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.domain import alike
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.laterals import lower_lateral
 from anabranch.sql.lower.negation import conjuncts_of
 from anabranch.sql.lower.scope import Definition, Environment, NeedsDomain, Relation, Scope
-from anabranch.sql.lower.site import Sides, Site, filtered, reading_only
+from anabranch.sql.lower.site import Sides, Site, filtered, joined_on, reading_only
 from anabranch.sql.lower.syntax import tree
 from anabranch.sql.lower.syntax.tree import Derived, Joined, JoinWord, TableFunction
 from anabranch.sql.lower.using import common_columns, using
@@ -119,10 +119,14 @@ def _plan(
 ) -> Plan:
     kind = _KINDS[node.kind]
     if kind == "inner":
-        site = Site(Join(pair.left.plan, pair.right.plan, "inner", TRUE))
-        site.keep(conditions)
-        if node.on is not None:
-            keep_rows(Expressions(context, scope, site, ctes), site, node.on)
+        parts = [] if node.on is None else conjuncts_of(node.on)
+        between = Sides(pair.left.plan, pair.right.plan)
+        plain = Expressions(context, scope, between, ctes)
+        conditions += [plain.scalar(part) for part in parts if not asks_subquery(part)]
+        site = Site(joined_on(between.left.plan, between.right.plan, conditions))
+        for part in parts:
+            if asks_subquery(part):
+                keep_rows(Expressions(context, scope, site, ctes), site, part)
         return site.plan
     sides = Sides(pair.left.plan, pair.right.plan)
     expressions = Expressions(context, scope, sides, ctes)

@@ -129,6 +129,14 @@ def _joined(parts: list[Plan], known: list[Scalar], more: list[Scalar]) -> Plan:
     return Filter(plan, all_of(conditions)) if conditions else plan
 
 
+def joined_on(left: Plan, right: Plan, conditions: list[Scalar]) -> Plan:
+    """The inner join of two plans; conditions on one of them alone filter it first."""
+    conditions = [part for condition in conditions for part in conjuncts(_factored(condition))]
+    low, conditions = reading_only(left, conditions)
+    high, on = reading_only(right, conditions)
+    return Join(filtered(left, low), filtered(right, high), "inner", all_of(on))
+
+
 def reading_only(plan: Plan, conditions: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """The conditions that read columns of this plan and no others, and the rest."""
     names = set(plan.names)
