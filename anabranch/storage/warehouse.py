@@ -20,6 +20,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from anabranch.errors import InvalidLocation
+from anabranch.storage.avro import CheckedIO
 
 # Characters that Spark would read as a pattern, or a URI parser as something else than a path.
 _UNSAFE = re.compile(r"[*?\[\]{}\\#%^`\x00-\x1f\x7f\ud800-\udfff]")
@@ -40,7 +41,7 @@ class Warehouse:
 
     def __init__(self, uri: str, **properties: str) -> None:
         self.uri = uri
-        self.io: FileIO = PyArrowFileIO(properties)
+        self.io: FileIO = CheckedIO(properties)
         scheme, netloc, _ = PyArrowFileIO.parse_location(uri)
         self._filesystem: pafs.FileSystem = self.io.fs_by_scheme(scheme, netloc)
 

@@ -34,6 +34,6 @@ def test_readers_in_other_processes_never_see_a_mixture_of_five_tables(
         assert min(reader["markers"] for reader in readers) >= ENOUGH_MARKERS
         assert foreign["polls"] >= ENOUGH_POLLS
 
-        for marker, lsn in enumerate([1, *written["lsns"]]):
+        for marker, lsn in list(enumerate([1, *written["lsns"]]))[::8]:
             held = {table: sorted(lake.arrow(table, as_of=lsn)["n"].to_pylist()) for table in FIVE}
             assert held == {table: expected(table, marker) for table in FIVE}

@@ -6,6 +6,7 @@ what breaks change rules is dense here. `reached` says which operators met which
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -51,6 +52,10 @@ OPERATORS = (
     *("filter", "project", "values", "union", "generate", "inner", "left", "full", "semi", "anti", "group"),
     *("global", "distinct", "intersect", "except", "window", "top"),
 )
+
+
+WITHOUT_LISTS = frozenset(("values", "union", "intersect", "except", "group", "global"))
+"""Operators whose columns are all integers here: nothing can be generated from them."""
 
 
 class Draw:
@@ -178,18 +183,23 @@ class Draw:
         return joined, {name: both[name] for name in joined.names}
 
     def _set(self, left: Kinded, right: Kinded, operator: str) -> Kinded:
-        sides = []
-        width = self.random.randint(1, 2)
-        for plan, kinds in (left, right):
-            items = tuple((self._fresh(), self._scalar(kinds)) for _ in range(width))
-            sides.append(Project(plan, items))
-        one, other = sides
+        one = self._wide(
+            left, len(left[0].names) if self.random.random() < 0.7 else self.random.randint(1, 2)
+        )
+        other = self._wide(right, len(one.names))
         if self.random.random() < 0.1:
             other = one  # a common table expression, used twice
         if operator == "union":
             return UnionAll((one, other)), dict.fromkeys(one.names, INT)
         whole = SetOp(one, other, operator, self.random.random() < 0.5)  # type: ignore[arg-type]
         return whole, dict.fromkeys(one.names, INT)
+
+    def _wide(self, source: Kinded, width: int) -> Plan:
+        """The plan with that many columns, all integers; itself if it has them already."""
+        plan, kinds = source
+        if len(plan.names) == width and all(kind == INT for kind in kinds.values()):
+            return plan
+        return Project(plan, tuple((self._fresh(), self._scalar(kinds)) for _ in range(width)))
 
     def _group(self, source: Kinded) -> Kinded:
         return self._aggregate(source, self.random.randint(1, 2))
@@ -214,7 +224,7 @@ class Draw:
         return AggregateCall(function, (self._scalar(kinds),), self.random.random() < 0.3, where)
 
     def _distinct(self, source: Kinded) -> Kinded:
-        plan, kinds = self._project(source)
+        plan, kinds = source if self.random.random() < 0.5 else self._project(source)
         return Distinct(plan), kinds
 
     def _window(self, source: Kinded) -> Kinded:
@@ -331,9 +341,12 @@ class Reached:
     def share(self, length: int) -> float:
         """The part of all possible chains of that length that was met."""
         inner = [name for name in OPERATORS if name != "values"]
-        last = len(OPERATORS) + 1  # a scan can stand at the end as well
-        possible = len(inner) ** (length - 1) * last
-        return len(self.counts[length]) / possible
+        possible = [
+            chain
+            for chain in itertools.product(*[inner] * (length - 1), [*OPERATORS, "scan"])
+            if not any(up == "generate" and down in WITHOUT_LISTS for up, down in itertools.pairwise(chain))
+        ]
+        return len(self.counts[length]) / len(possible)
 
     def __str__(self) -> str:
         shares = ", ".join(

@@ -85,13 +85,20 @@ def test_the_pieces_between_two_snapshots_are_those_of_the_steps_between(warehou
     shots = {number: snapshot(number, number - 1 or None, text) for number, text in texts.items()}
     metadata = SimpleNamespace(snapshot_by_id=shots.get)
 
-    def between(since: int | None, until: int | None) -> list[str]:
-        found = pieces_between(reader(warehouse), metadata, since, until, "t")
-        return [piece.path for piece in found]
+    live = {None: (), 1: ("x",), 2: ("x", "y"), 3: ("y", "z")}
+    looking = SimpleNamespace(
+        warehouse=warehouse,
+        files=lambda metadata, number, name: [SimpleNamespace(path=path) for path in live[number]],
+    )
 
-    assert between(None, 3) == ["file:///1", "file:///2", "file:///3"]
-    assert between(1, 3) == ["file:///2", "file:///3"]
+    def between(since: int | None, until: int | None) -> list[tuple[str, str]]:
+        return [(p.sign, p.path) for p in pieces_between(looking, metadata, since, until, "t")]
+
+    assert between(1, 3) == [("+", "file:///2"), ("+", "file:///3")]
     assert between(3, 3) == []
+    # What has no common history, or began before all history, is the difference of the files.
+    assert between(None, 3) == [("+", "y"), ("+", "z")]
+    assert between(3, 1) == [("+", "x"), ("-", "y"), ("-", "z")]
     assert between(None, None) == []
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from anabranch.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project
-from anabranch.algebra.scalar import TRUE, Call, Ref, Scalar, all_of
+from anabranch.algebra.scalar import TRUE, Call, Ref, Scalar, all_of, children
 from anabranch.errors import AmbiguousColumn, InvalidQuery, UnknownColumnInQuery
 from anabranch.sql.lower.aggregate_calls import aggregate_call
 from anabranch.sql.lower.block import Block
@@ -153,7 +153,9 @@ class _GroupedExpressions(Expressions):
         super().__init__(context, scope, place, before.ctes)
         self._before = before
         self._keys = {_canonical(key): ref for key, ref in keys.items() if not isinstance(key, Ref)}
+        self._sizes = {_size(key) for key in self._keys}
         self._tried: dict[Expression, Scalar | None] = {}
+        before.remembers = True
 
     def known(self, node: Expression) -> Scalar | None:
         """Computed before, or equal to a key."""
@@ -168,9 +170,18 @@ class _GroupedExpressions(Expressions):
         if asks_subquery(node) or any(aggregates_in([node])):
             return None
         try:
-            return self._keys.get(_canonical(self._before.scalar(node)))
+            scalar = self._before.scalar(node)
+            return self._keys.get(_canonical(scalar)) if _size(scalar) in self._sizes else None
         except (UnknownColumnInQuery, AmbiguousColumn, InvalidQuery, NeedsDomain):
             return None  # what is wrong with it will be said when it is lowered after grouping
+
+
+def _size(scalar: Scalar) -> int:
+    count, pending = 0, [scalar]
+    while pending:
+        count += 1
+        pending.extend(children(pending.pop()))
+    return count
 
 
 def _canonical(scalar: Scalar) -> Scalar:

@@ -83,11 +83,15 @@ class Context:
 
     # -- limits -------------------------------------------------------------------------------
 
-    def count_relation(self, node: Node) -> None:
-        """One more relation."""
-        self.tally.relations += 1
+    def count_relations(self, count: int) -> None:
+        """So many more relations, in the query itself or in a view."""
+        self.tally.relations += count
         if self.tally.relations > MAX_RELATIONS:
-            raise too_many_relations(self.place(node))
+            raise SqlTooLarge(
+                "the query reads too many relations",
+                detail=f"{self.where}more than {MAX_RELATIONS} tables and subqueries.",
+                hint="put a part of it into a stream table of its own.",
+            )
 
     def count_block(self, node: Node) -> None:
         """One more SELECT block."""
@@ -138,12 +142,3 @@ class Context:
 
     def _at(self, node: Node) -> str:
         return f"{self.place(node)}, in {shown(self.text(node))}"
-
-
-def too_many_relations(where: str) -> SqlTooLarge:
-    """The error that a query reads too much."""
-    return SqlTooLarge(
-        "the query reads too many relations",
-        detail=f"{where}: more than {MAX_RELATIONS} tables and subqueries.",
-        hint="put a part of it into a stream table of its own.",
-    )

@@ -11,11 +11,12 @@ from anabranch.names import TableName, check_column_name
 from anabranch.schema import Schema
 from anabranch.sql.depth import deep_recursion
 from anabranch.sql.lexical import SqlText, place, read
-from anabranch.sql.lower.context import MAX_RELATIONS, Context, Rules, too_many_relations
+from anabranch.sql.lower.context import Context, Rules
 from anabranch.sql.lower.correlate import correlate
+from anabranch.sql.lower.expressions import MAX_ARGUMENTS
 from anabranch.sql.lower.names import Names
 from anabranch.sql.lower.order import cuts
-from anabranch.sql.lower.prune import pruned
+from anabranch.sql.lower.prune import parents_first, pruned
 from anabranch.sql.lower.queries import lower_query
 from anabranch.sql.lower.rename import renamed_plan
 from anabranch.sql.lower.scope import Environment, Relation
@@ -39,6 +40,7 @@ from anabranch.sql.query import query_of
 from anabranch.sql.sandbox import check_sandbox
 
 MAX_VIEW_DEPTH = 16
+MAX_PLAN_NODES = 5_000
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,15 @@ def lower(
 
 
 def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[TableName, str]) -> Lowered:
-    sql, query, kept = _read(text)
+    found = _read(text)
+    query = found.query
     rules = Rules(lower_query, value_of, filter_by, correlate, _view)
-    context = Context(sql, schemas, views, rules, Names(kept))
+    context = Context(found.sql, schemas, views, rules, Names(found.kept))
+    context.count_relations(found.relations)
     relation = _whole(context, query)
     if query.order and not cuts(query):
         context.notice("ORDER BY at the end is dropped: a table has no order")
+    _check_plan(relation.plan)
     plan = pruned(relation.plan)
     # A plan keeps its hash; computed here, no later walk has to descend for it.
     hash(plan)
@@ -83,23 +88,53 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
     return Lowered(plan, names, tuple(context.notices), frozenset(context.tables))
 
 
-def _read(text: str) -> tuple[SqlText, Query, frozenset[str]]:
+@dataclass(frozen=True)
+class Text:
+    """A text as a tree; `kept` are names that its lambdas use."""
+
+    sql: SqlText
+    query: Query
+    kept: frozenset[str]
+    relations: int
+
+
+def _read(text: str) -> Text:
     """The tree of a text that the front end accepts: limits, sandbox, which tables it names."""
     sql = one_statement(read(text))
     check_sandbox(sql)
     query, kept = read_query(sql)
-    _check_size(sql, query)
+    relations = _measured(sql, query)
     query_of(sql)
-    return sql, query, kept
+    return Text(sql, query, kept, relations)
 
 
-def _check_size(sql: SqlText, query: Query) -> None:
-    """A look at the whole before anything is built of it."""
+def _measured(sql: SqlText, query: Query) -> int:
+    """The number of relations, after a look at the whole before anything is built of it."""
     relations = 0
     for node in everything(query):
         relations += isinstance(node, TableRef | Derived | TableFunction | InlineTable)
-        if relations > MAX_RELATIONS:
-            raise too_many_relations(place(sql.text, sql.lexemes[node.first].start))
+        for items in vars(node).values():
+            if isinstance(items, tuple) and len(items) > MAX_ARGUMENTS:
+                raise SqlTooLarge(
+                    "a list in the query is too long",
+                    detail=f"{place(sql.text, sql.lexemes[node.first].start)}: {len(items)} items; "
+                    f"{MAX_ARGUMENTS} are allowed.",
+                    hint="put the values into a table, and join it.",
+                )
+    return relations
+
+
+def _check_plan(plan: Plan) -> None:
+    """Every use of a shared part counts: whoever walks the plan as a tree meets it each time."""
+    sizes: dict[Plan, int] = {}
+    for node in reversed(parents_first(plan)):
+        sizes[node] = 1 + sum(sizes[below] for below in node.inputs)
+    if sizes[plan] > MAX_PLAN_NODES:
+        raise SqlTooLarge(
+            "the query is too complex",
+            detail=f"its plan has {sizes[plan]} operators; {MAX_PLAN_NODES} are allowed.",
+            hint="put a part of it into a stream table of its own.",
+        )
 
 
 def _whole(context: Context, query: Query) -> Relation:
@@ -152,8 +187,9 @@ def _view(context: Context, name: TableName, node: Node) -> Relation:
             f'the view "{name}" reads itself' if name in context.opened else "views are nested too deeply",
             detail=f"{context.place(node)}: {' -> '.join(map(str, (*context.opened, name)))}.",
         )
-    sql, query, kept = _read(context.views[name])
-    context.names.keep(kept)
-    inner = replace(context, sql=sql, where=f'in the view "{name}", ', opened=(*context.opened, name))
-    context.shared[name] = _whole(inner, query)
+    found = _read(context.views[name])
+    context.names.keep(found.kept)
+    inner = replace(context, sql=found.sql, where=f'in the view "{name}", ', opened=(*context.opened, name))
+    inner.count_relations(found.relations)
+    context.shared[name] = _whole(inner, found.query)
     return context.shared[name]

@@ -24,7 +24,6 @@ from anabranch.algebra.scalar import (
     refs,
     same,
 )
-from anabranch.errors import SqlTooLarge
 from anabranch.sql.lexical import quote
 from anabranch.sql.lower.admit import unstable
 from anabranch.sql.lower.calls import lower_call
@@ -66,6 +65,8 @@ from anabranch.sql.lower.syntax.tree import (
 from anabranch.sql.lower.verbatim import verbatim
 
 MAX_ARGUMENTS = 5_000
+"""Items of a list, arguments of a call, terms of AND and OR."""
+
 MAX_REPEATED = 16
 """Parts of an item that is put in where a later item names it; a larger one becomes a column."""
 _SAME_AS_REFERENCE = frozenset(["=", "<>", "<", "<=", ">", ">=", "<=>", "+", "-", "*", "/", "%", "||"])
@@ -85,13 +86,19 @@ class Expressions:
         """Parts that were computed before: aggregates, windows, whole items of the SELECT list."""
         self.aliases: dict[str, Scalar | Expression | None] = {}
         """Names of items of the SELECT list that may be meant; None if two of them share one."""
+        self.remembers = False
+        """Whether what is lowered once stays so: safe when nothing it depends on will change."""
         self.aliases_first = False
         """Whether an item's name goes before a column's (in ORDER BY)."""
 
     def scalar(self, node: Expression) -> Scalar:
         """The scalar that an expression stands for."""
         known = self.known(node)
-        return self._lower(node) if known is None else known
+        if known is None:
+            known = self._lower(node)
+            if self.remembers:
+                self.ready[node] = known
+        return known
 
     def known(self, node: Expression) -> Scalar | None:
         """The scalar, if it was computed before."""
@@ -99,12 +106,6 @@ class Expressions:
 
     def scalars(self, nodes: tuple[Expression, ...]) -> tuple[Scalar, ...]:
         """The scalars of several."""
-        if len(nodes) > MAX_ARGUMENTS:
-            raise SqlTooLarge(
-                "a list in the query is too long",
-                detail=f"{self.context.place(nodes[0])}: {len(nodes)} items; {MAX_ARGUMENTS} are allowed.",
-                hint="put the values into a table, and join it.",
-            )
         return tuple(self.scalar(node) for node in nodes)
 
     def _lower(self, node: Expression) -> Scalar:

@@ -16,7 +16,7 @@ from anabranch.sql.lower.block import Block
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.functions import EMPTY_GROUP
 from anabranch.sql.lower.injective import key_pairs
-from anabranch.sql.lower.scope import Scope
+from anabranch.sql.lower.scope import NeedsDomain, Scope
 from anabranch.sql.lower.syntax.tree import Expression, ScalarQuery
 from anabranch.sql.lower.windows import windows_in
 
@@ -45,8 +45,13 @@ def grouped_scalar(expressions: Expressions, node: ScalarQuery, block: Block) ->
     for call_node, call in found.items():
         after.ready[call_node] = _or_empty(Ref(named[call]), call.function)
     on = [equal(outer, Ref(key)) for ((_, outer), _), (key, _) in zip(pairs, keys, strict=True)]
+    before_join = site.plan
     site.join(grouped, "left", all_of(on))
-    return after.scalar(output.node)
+    try:
+        return after.scalar(output.node)
+    except NeedsDomain:
+        site.plan = before_join
+        raise
 
 
 def _plain(block: Block, node: Expression) -> bool:

@@ -69,7 +69,6 @@ def lower_join(context: Context, node: Joined, environment: Environment, lower: 
 def _lateral(
     context: Context, left: Relation, node: Joined, right: Derived | TableFunction, environment: Environment
 ) -> Relation:
-    context.count_relation(right)
     domain = environment.domain
     try:
         return lower_lateral(context, left, node, right, environment)

@@ -32,7 +32,7 @@ Wanted = dict[str, None]
 
 def pruned(plan: Plan) -> Plan:
     """The same rows from narrower ones; the plan's own columns all stay."""
-    order = _parents_first(plan)
+    order = parents_first(plan)
     wanted: dict[Plan, Wanted] = {node: {} for node in order}
     wanted[plan] = dict.fromkeys(plan.names)
     for node in order:
@@ -47,7 +47,7 @@ def pruned(plan: Plan) -> Plan:
     return done[plan]
 
 
-def _parents_first(plan: Plan) -> list[Plan]:
+def parents_first(plan: Plan) -> list[Plan]:
     """Every subplan once, before everything that stands below it."""
     done: dict[Plan, None] = {}
     pending: list[tuple[Plan, bool]] = [(plan, False)]

@@ -39,16 +39,12 @@ def lower_relation(context: Context, node: tree.Relation, environment: Environme
         case Joined():
             return lower_join(context, node, environment, lower_relation)
         case TableRef():
-            context.count_relation(node)
             return _table(context, node, environment)
         case Derived():
-            context.count_relation(node)
             return aliased(context, derived(context, node, environment), node.alias)
         case InlineTable():
-            context.count_relation(node)
             return aliased(context, inline_table(context, node), node.alias)
         case TableFunction():
-            context.count_relation(node)
             return aliased(context, table_function(context, node), node.alias, node.name)
         case Bracketed():
             return aliased(context, lower_relation(context, node.relation, environment), node.alias)
