@@ -146,6 +146,8 @@ json_tuple, variant_explode :: not yet AB203
 a subquery in ON of an outer join that reads both sides :: not yet AB203
     SELECT o.id FROM orders o LEFT JOIN returns r ON EXISTS (SELECT 1 FROM customers c WHERE c.id =
     o.id AND c.id = r.id)
+LEFT JOIN LATERAL with a function :: not yet AB203 :: Spark loses rows there; LATERAL VIEW OUTER is right
+    SELECT o.id, t.tag FROM orders o LEFT JOIN LATERAL explode(o.tags) AS t(tag)
 functions that aren't Spark's own :: not yet AB203 :: nobody knows whether they give the same value twice
     SELECT my_function(id) AS x FROM orders
 chance: rand, uuid, shuffle, … :: never AB203

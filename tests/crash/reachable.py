@@ -15,6 +15,7 @@ from pathlib import Path
 
 import sqlalchemy
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import StaticTable, Table
 
 
@@ -91,14 +92,20 @@ def _tables(iceberg: SqlCatalog, url: str) -> Iterator[Table]:
 def _files(table: Table) -> Iterator[str]:
     yield table.metadata_location
     yield from (entry.metadata_file for entry in table.metadata.metadata_log)
+    manifests: dict[str, ManifestFile] = {}
     for snapshot in table.snapshots():
         yield snapshot.manifest_list
-        for manifest in snapshot.manifests(table.io):
-            yield manifest.manifest_path
-            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-                yield entry.data_file.file_path
-        changes = json.loads((snapshot.summary or {}).get("anabranch.changes") or '{"pieces": []}')
-        if "file" in changes:
-            yield changes["file"]
-            changes = json.loads(Path(changes["file"].removeprefix("file://")).read_text())
-        yield from (path for _, path in changes["pieces"])
+        manifests |= {manifest.manifest_path: manifest for manifest in snapshot.manifests(table.io)}
+        yield from _change_files((snapshot.summary or {}).get("anabranch.changes"))
+    yield from manifests
+    for manifest in manifests.values():
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+            yield entry.data_file.file_path
+
+
+def _change_files(text: str | None) -> Iterator[str]:
+    changes = json.loads(text or '{"pieces": []}')
+    if "file" in changes:
+        yield changes["file"]
+        changes = json.loads(Path(changes["file"].removeprefix("file://")).read_text())
+    yield from (path for _, path in changes["pieces"])

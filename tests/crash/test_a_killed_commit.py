@@ -105,6 +105,22 @@ def test_every_point_is_killed_in_turn_on_one_lake_and_the_lake_goes_on(
     sweep_and_check(sqlite_spot)
 
 
+def test_what_a_crash_left_stays_for_the_whole_grace_period(spot: Spot, children: Children):
+    """Nobody can tell the debris of a dead process from the files of one that still writes."""
+    prepared(spot)
+    children.run(spot.job("commit_five", "commit.before_commit=kill"))
+    debris = survey(spot.location, spot.catalog).unneeded
+    assert debris
+    with spot.open() as lake:
+        lake.maintain()
+        spot.clock.advance(GRACE - 1)
+        assert lake.maintain().files_deleted == 0
+        assert survey(spot.location, spot.catalog).unneeded == debris
+        spot.clock.advance(1)
+        assert lake.maintain().files_deleted == len(debris)
+    assert survey(spot.location, spot.catalog) == Survey(set(), set())
+
+
 # -- the course of one case -----------------------------------------------------------------------
 
 
@@ -147,16 +163,13 @@ def die_and_check(spot: Spot, children: Children, write: Write, failpoints: str,
 
 
 def sweep_and_check(spot: Spot) -> None:
-    """What nobody points at stays for the grace period, then goes; everything else stays."""
-    before = stored_files(spot.location)
-    found = survey(spot.location, spot.catalog)
+    """What nobody points at goes after the grace period; everything else stays."""
+    before, found = stored_files(spot.location), survey(spot.location, spot.catalog)
     assert not found.missing
     with spot.open() as lake:
         assert lake.maintain().files_marked == len(found.unneeded)
-        spot.clock.advance(GRACE - 1)
-        assert lake.maintain().files_deleted == 0
         assert stored_files(spot.location) == before
-        spot.clock.advance(1)
+        spot.clock.advance(GRACE)
         assert lake.maintain().files_deleted == len(found.unneeded)
     assert stored_files(spot.location) == before - found.unneeded
     assert survey(spot.location, spot.catalog) == Survey(set(), set())

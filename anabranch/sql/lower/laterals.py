@@ -64,16 +64,16 @@ def _function(
     if right.name not in GENERATORS:
         raise context.invalid(right, f"{right.name}() can't stand behind LATERAL")
     names = right.alias.columns if right.alias is not None else ()
-    outer = node.kind == "left"
-    if outer and node.on is not None:
+    if node.kind == "left":
+        # Spark itself drops the rows whose list is empty, which an outer join must keep.
         raise context.not_incremental(
             node,
-            "LEFT JOIN LATERAL with a function and a condition can't be maintained incrementally yet",
-            "the function makes rows that the condition then drops",
-            "write LATERAL VIEW OUTER, and put the condition into WHERE",
+            "LEFT JOIN LATERAL with a function can't be maintained incrementally",
+            "Spark doesn't keep the rows that the function makes nothing of",
+            "write LATERAL VIEW OUTER",
         )
     alias = right.alias.name if right.alias is not None else right.name
-    relation = _generate(context, left, right, right.name, right.args, names, outer, alias, environment)
+    relation = _generate(context, left, right, right.name, right.args, names, False, alias, environment)
     if node.on is None:
         return relation
     site = Site(relation.plan)
