@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import subprocess
@@ -41,6 +42,7 @@ def run_python(program: str, *arguments: str, **environment: str) -> Any:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
+    assert '"level": "ERROR"' not in done.stderr, "what goes wrong is raised, not logged as well"
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -165,6 +167,17 @@ second = ab.connect(sys.argv[1] + "-2", observer=events.append, time_zone="Europ
 second.sql("SELECT 1").collect()
 second.close()
 still = lake.table("t").count()
+for act in (
+    lambda: lake.sql("SELECT nope"),
+    lambda: lake.update("t", {"id": "nope"}),
+    lambda: lake.update("t", {"id": "1 / 0"}),
+    lambda: lake.insert("t", lake.sql("SELECT 'x' AS id")),
+):
+    try:
+        act()
+    except ab.AnabranchError:
+        continue
+    raise AssertionError
 after = [e.kind for e in events if "spark" in e.kind]
 lake.close()
 print(json.dumps([before, count, confs, still, after, SparkSession.getActiveSession() is None]))
@@ -198,11 +211,13 @@ def test_what_decides_the_meaning_of_a_query_is_set_with_a_notice(place, spark):
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.caseSensitive", "true")
     session.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    session.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY")
     with ab.connect(place, spark=session) as lake:
-        lake.create_table("t", "id INT, At TIMESTAMP_NTZ")
+        lake.create_table("t", "id INT, At TIMESTAMP")
         with pytest.warns(ab.Notice, match=r"spark\.sql\.ansi\.enabled, spark\.sql\.caseSensitive$"):
             lake.table("t")
-        lake.insert("t", [(2**31 - 1, None)])
+        lake.insert("t", [(2**31 - 1, dt.datetime(1, 1, 1, tzinfo=dt.UTC))])
+        assert lake.sql("SELECT date_format(at, 'yyyy-MM-dd') FROM t").collect()[0][0] == "0001-01-01"
         with pytest.raises(InvalidValue):
             lake.update("t", {"id": "id + 1"})
         assert lake.sql("SELECT AT, ID FROM T").count() == 1

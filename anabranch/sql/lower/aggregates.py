@@ -56,6 +56,8 @@ def group(block: Block, nodes: list[Node]) -> None:
         (context.column(_wanted(scalar), scalar), scalar) for scalar in groups.keys
     ]
     block.one_row = groups.sets is None and not keys
+    if block.one_row and not named:
+        named = _named_calls(context, [AggregateCall("count")])  # SQL has no rows without columns
     number: Ref | None = None
     if groups.sets is not None:
         carried = [] if block.carried is None else [Ref(name) for name in block.carried.values()]

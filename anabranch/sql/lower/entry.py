@@ -89,7 +89,7 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
 
 
 @dataclass(frozen=True)
-class Text:
+class Reading:
     """A text as a tree; `kept` are names that its lambdas use."""
 
     sql: SqlText
@@ -98,14 +98,14 @@ class Text:
     relations: int
 
 
-def _read(text: str) -> Text:
+def _read(text: str) -> Reading:
     """The tree of a text that the front end accepts: limits, sandbox, which tables it names."""
     sql = one_statement(read(text))
     check_sandbox(sql)
     query, kept = read_query(sql)
     relations = _measured(sql, query)
     query_of(sql)
-    return Text(sql, query, kept, relations)
+    return Reading(sql, query, kept, relations)
 
 
 def _measured(sql: SqlText, query: Query) -> int:

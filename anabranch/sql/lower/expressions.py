@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
 from anabranch.algebra.scalar import (
-    FALSE,
-    TRUE,
     Call,
     Cast,
     Function,
@@ -22,7 +20,6 @@ from anabranch.algebra.scalar import (
     children,
     equal,
     refs,
-    same,
 )
 from anabranch.sql.lexical import quote
 from anabranch.sql.lower.admit import unstable
@@ -30,6 +27,7 @@ from anabranch.sql.lower.calls import lower_call
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.functions import BARE_CALLS, UNSTABLE
 from anabranch.sql.lower.negation import lower_not
+from anabranch.sql.lower.predicates import lower_predicate
 from anabranch.sql.lower.scope import Definition, NeedsDomain, Scope
 from anabranch.sql.lower.site import Place, Site
 from anabranch.sql.lower.special import check_stable_time
@@ -62,7 +60,7 @@ from anabranch.sql.lower.syntax.tree import (
     Unary,
     Word,
 )
-from anabranch.sql.lower.verbatim import verbatim
+from anabranch.sql.lower.verbatim import field_name, verbatim
 
 MAX_ARGUMENTS = 5_000
 """Items of a list, arguments of a call, terms of AND and OR."""
@@ -117,7 +115,7 @@ class Expressions:
             case Unary() | Binary() | Logical() | Not():
                 return self._operator(node)
             case Between() | InList() | Like() | IsTest() | IsDistinct():
-                return self._predicate(node)
+                return lower_predicate(self, node)
             case Exists() | InQuery() | ScalarQuery():
                 return self.context.rules.subquery(self, node, False)
             case Case():
@@ -235,36 +233,6 @@ class Expressions:
         check_stable_time(self.context, right, str(self.context.type_of(a)))
         return Call(op, (a, b))
 
-    # -- predicates ---------------------------------------------------------------------------
-
-    def _predicate(self, node: Between | InList | Like | IsTest | IsDistinct) -> Scalar:
-        match node:
-            case Between(operand=operand, low=low, high=high):
-                value = self.scalar(operand)
-                found: Scalar = Call(
-                    "and", (Call(">=", (value, self.scalar(low))), Call("<=", (value, self.scalar(high))))
-                )
-            case InList(operand=operand, items=items):
-                found = Call("in", (self.scalar(operand), *self.scalars(items)))
-            case Like(escaped=True):
-                return verbatim(self, node)
-            case Like():
-                found = self._like(node)
-            case IsDistinct(left=left, right=right):
-                found = Call("not", (same(self.scalar(left), self.scalar(right)),))
-            case IsTest(operand=operand, what="null" | "unknown"):
-                found = Call("is null", (self.scalar(operand),))
-            case IsTest(operand=operand, what=what):
-                found = same(self.scalar(operand), TRUE if what == "true" else FALSE)
-        return _negated(found) if node.negated else found
-
-    def _like(self, node: Like) -> Scalar:
-        value = self.scalar(node.operand)
-        tests = tuple(_pattern(node.kind, value, self.scalar(pattern)) for pattern in node.patterns)
-        if node.quantifier is None:
-            return tests[0]
-        return Call("and" if node.quantifier == "all" else "or", tests)
-
     def _case(self, node: Case) -> Scalar:
         args: list[Scalar] = []
         value = None if node.operand is None else self.scalar(node.operand)
@@ -279,17 +247,8 @@ class Expressions:
         """A struct; its fields are named after the columns that stand in it, as Spark names them."""
         args: list[Scalar] = []
         for number, item in enumerate(node.items, start=1):
-            args += [Literal(field_name(item.aliases, item.value, number)), self.scalar(item.value)]
+            args += [Literal(field_name(item, number)), self.scalar(item.value)]
         return Function("named_struct", tuple(args))
-
-
-def field_name(aliases: tuple[str, ...], value: Expression, number: int) -> str:
-    """What Spark calls a struct's field."""
-    if aliases:
-        return aliases[0]
-    if isinstance(value, Name):
-        return value.parts[-1]
-    return f"col{number}"
 
 
 def _is_large(scalar: Scalar) -> bool:
@@ -299,21 +258,6 @@ def _is_large(scalar: Scalar) -> bool:
         count += 1
         pending.extend(children(pending.pop()))
     return count > MAX_REPEATED
-
-
-def _negated(scalar: Scalar) -> Scalar:
-    match scalar:
-        case Call("not", (inner,)):
-            return inner
-        case _:
-            return Call("not", (scalar,))
-
-
-def _pattern(kind: str, value: Scalar, pattern: Scalar) -> Scalar:
-    """The reference knows no escapes, so LIKE is an operator only where the pattern shows it has none."""
-    if kind == "like" and isinstance(pattern, Literal) and "\\" not in str(pattern.value):
-        return Call("like", (value, pattern))
-    return Function(kind, (value, pattern))
 
 
 def _is_decimal(text: str) -> bool:

@@ -9,7 +9,7 @@ from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.functions import GENERATORS
 from anabranch.sql.lower.generators import generated
-from anabranch.sql.lower.scope import Environment, Field, Relation, Scope, check_node, requalified
+from anabranch.sql.lower.scope import Environment, Field, Relation, Scope, check_arity, requalified
 from anabranch.sql.lower.site import Sides, Site
 from anabranch.sql.lower.syntax.tree import (
     Alias,
@@ -53,7 +53,7 @@ def _aliased(context: Context, fields: tuple[Field, ...], alias: Alias | None) -
     if alias is None:
         return fields
     if alias.columns:
-        check_node(context, alias, len(alias.columns), len(fields))
+        check_arity(context, alias, len(alias.columns), len(fields))
         fields = tuple(Field(name, f.plan) for name, f in zip(alias.columns, fields, strict=True))
     return requalified(fields, alias.name)
 

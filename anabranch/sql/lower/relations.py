@@ -17,7 +17,7 @@ from anabranch.sql.lower.scope import (
     Field,
     NeedsDomain,
     Relation,
-    check_node,
+    check_arity,
     requalified,
 )
 from anabranch.sql.lower.syntax import tree
@@ -70,7 +70,7 @@ def aliased(
         return Relation(relation.plan, fields, relation.carried)
     fields = requalified(relation.fields, alias.name)
     if alias.columns:
-        check_node(context, alias, len(alias.columns), len(fields))
+        check_arity(context, alias, len(alias.columns), len(fields))
         fields = tuple(
             Field(name, f.plan, f.qualifier) for name, f in zip(alias.columns, fields, strict=True)
         )
@@ -113,7 +113,7 @@ def _cte(context: Context, node: TableRef, definition: Definition, environment: 
         relation = _correlated_cte(context, node, definition, environment)
     if definition.cte.columns:
         names = definition.cte.columns
-        check_node(context, definition.cte, len(names), len(relation.fields))
+        check_arity(context, definition.cte, len(names), len(relation.fields))
         renamed = tuple(Field(name, f.plan) for name, f in zip(names, relation.fields, strict=True))
         relation = Relation(relation.plan, renamed, relation.carried)
     return aliased(context, relation, node.alias, definition.cte.name)

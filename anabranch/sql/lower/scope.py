@@ -181,7 +181,7 @@ def requalified(fields: Iterable[Field], alias: str) -> tuple[Field, ...]:
     return tuple(Field(f.name, f.plan, qualifier) for f in fields if not f.hidden)
 
 
-def check_node(context: Context, node: Node, wanted: int, there: int) -> None:
+def check_arity(context: Context, node: Node, wanted: int, there: int) -> None:
     """As many names as columns."""
     if wanted != there:
         raise context.invalid(node, f"{wanted} names for {there} columns")

@@ -106,9 +106,7 @@ class _Cutter:
         return [*found, ")"]
 
     def _field(self, item: Item, number: int) -> str:
-        name = item.aliases[0] if item.aliases else f"col{number}"
-        if not item.aliases and isinstance(item.value, Name):
-            name = item.value.parts[-1]
+        name = field_name(item, number)
         if "'" in name or "\\" in name:
             raise self._context.invalid(item, f'a field can\'t be called "{name}"')
         return f"'{name}'"
@@ -127,6 +125,13 @@ class _Cutter:
                 text += " "
             text += lexemes[index].text if index < last else ""
         return text
+
+
+def field_name(item: Item, number: int) -> str:
+    """What Spark calls a field of a struct that is made of columns."""
+    if item.aliases:
+        return item.aliases[0]
+    return item.value.parts[-1] if isinstance(item.value, Name) else f"col{number}"
 
 
 def _joined(pieces: Pieces) -> Pieces:

@@ -148,7 +148,7 @@ def _arguments(block: Block, node: FunctionCall) -> tuple[str, tuple[Scalar, ...
         return node.name, expressions.scalars(node.args)
     name, args = function_of(expressions, node)
     if node.where is None:
-        return name, args
+        return name, args or (TRUE,)  # count(*), which only GROUP BY writes without an argument
     if name not in _IGNORES_NULL or len(args) > 1:
         raise context.not_incremental(
             node,

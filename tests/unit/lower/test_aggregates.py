@@ -133,3 +133,9 @@ def test_too_many_sets_are_refused() -> None:
     keys = ", ".join(f"a + {i}" for i in range(8))
     with pytest.raises(SqlTooLarge, match="grouping sets"):
         lowered(f"SELECT count(*) AS n FROM t GROUP BY CUBE ({keys})")
+
+
+def test_a_group_without_keys_and_aggregates_still_has_a_column() -> None:
+    text = "SELECT 1 AS x FROM t HAVING 1 = 1"
+    assert len(calls(text)) == 1
+    assert rows(text, EMPTY) == table("1")

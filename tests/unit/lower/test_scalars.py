@@ -46,6 +46,7 @@ def scalar(text: str) -> Scalar:
         ("i NOT BETWEEN 1 AND 2", Call("not", (Call("and", (Call(">=", (ONE, Literal(1))), Call("<=", (ONE, Literal(2))))),))),
         ("s LIKE 'x%'", Call("like", (S, Literal("x%")))),
         ("s LIKE ANY ('x', 'y')", Call("or", (Call("like", (S, Literal("x"))), Call("like", (S, Literal("y")))))),
+        ("s NOT LIKE ANY ('x', 'y')", Call("or", (Call("not", (Call("like", (S, Literal("x"))),)), Call("not", (Call("like", (S, Literal("y"))),))))),
         ("nvl(i, j)", Call("coalesce", (ONE, J))),
         ("if(i = 1, j, 0)", Call("case", (Call("=", (ONE, Literal(1))), J, Literal(0)))),
         ("CASE i WHEN 1 THEN j END", Call("case", (Call("=", (ONE, Literal(1))), J))),
