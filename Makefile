@@ -8,7 +8,7 @@ UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt lock bench proof soak clean java
+.PHONY: help demo test check fmt spec lock bench proof soak clean java
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: $(VENV)/dev.stamp ## Lint, formatting, types, import contracts, stray wor
 fmt: $(VENV)/dev.stamp ## Fix what can be fixed, and format
 	$(BIN)/ruff check -q --fix
 	$(BIN)/ruff format -q
+
+spec: $(VENV)/dev.stamp ## Rewrite the spec files from what the code does now
+	$(BIN)/python -m tests.spec
 
 lock: $(VENV)/dev.stamp ## Re-make constraints.txt with the newest versions that pyproject.toml allows
 	$(INSTALL) $(UV)

@@ -1,0 +1,138 @@
+"""Spec files: what one stage makes of one query, as text beside the code.
+
+A file is a comment that says what it shows, the tables, the views, the query, and under `----` the
+result. Where a stage is told which tables changed, a line `-- changed: …` says which (`nothing` is
+allowed). The folder names the stage:
+
+    lowering          the query's plan
+    differentiating   the plan of its change
+    simplifying       the same, given which tables changed
+    rendering         that plan as SQL for Spark; without a `changed` line, the query's own plan
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.algebra.plan import Plan
+from anabranch.algebra.text import line, plan_text
+from anabranch.delta import differentiate
+from anabranch.delta.simplify import simplify
+from anabranch.names import TableName
+from anabranch.render.dialect import SPARK
+from anabranch.render.statement import render
+from anabranch.sql.ddl import parse_schema
+from anabranch.sql.lower import Lowered, lower
+
+ROOT = Path(__file__).parent
+RULE = "----"
+_CREATE = re.compile(r"CREATE (TABLE|VIEW) (\w+) (?:AS )?(.*?);\n", re.DOTALL)
+_CHANGED = re.compile(r"^-- changed: (.*)$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One file, read."""
+
+    path: Path
+    asked: str
+    """Everything above the rule."""
+    expected: str
+    tables: Mapping[str, str]
+    views: Mapping[str, str]
+    query: str
+    changed: frozenset[str] | None
+
+    @property
+    def stage(self) -> str:
+        return self.path.parent.name
+
+
+def paths() -> list[Path]:
+    """All spec files, in order."""
+    return sorted(ROOT.glob("*/*.spec"))
+
+
+def read(path: Path) -> Spec:
+    """A file as it stands; without a rule, its result is still to be written."""
+    asked, _, expected = path.read_text().partition(f"{RULE}\n")
+    if not asked.startswith("-- "):
+        raise ValueError(f"{path.name} doesn't begin with a comment that says what it shows")
+    tables: dict[str, str] = {}
+    views: dict[str, str] = {}
+    for kind, name, body in _CREATE.findall(asked):
+        if kind == "TABLE":
+            tables[name] = body.strip()[1:-1]
+        else:
+            views[name] = body
+    told = _CHANGED.search(asked)
+    changed = None if told is None else frozenset(told[1].replace("nothing", "").replace(",", " ").split())
+    if changed is not None and not changed <= set(tables):
+        raise ValueError(f"{path.name} says that {sorted(changed)} changed; there are {sorted(tables)}")
+    query = _CREATE.sub("", _COMMENT.sub("", asked)).strip()
+    return Spec(path, asked, expected, tables, views, query, changed)
+
+
+def result(spec: Spec) -> str:
+    """What the code makes of the query."""
+    schemas = {TableName.parse(name): parse_schema(ddl) for name, ddl in spec.tables.items()}
+    views = {TableName.parse(name): text for name, text in spec.views.items()}
+    return STAGES[spec.stage](spec, lower(spec.query, schemas, views)) + "\n"
+
+
+def rewritten(spec: Spec) -> str:
+    """The file with the result as it is now."""
+    return f"{spec.asked}{RULE}\n{result(spec)}"
+
+
+def _lowering(_: Spec, lowered: Lowered) -> str:
+    return plan_text(lowered.plan)
+
+
+def _differentiating(_: Spec, lowered: Lowered) -> str:
+    return plan_text(differentiate(lowered.plan))
+
+
+def _simplified(spec: Spec, lowered: Lowered) -> Plan:
+    return simplify(differentiate(lowered.plan), changed=spec.changed)
+
+
+def _simplifying(spec: Spec, lowered: Lowered) -> str:
+    return plan_text(_simplified(spec, lowered))
+
+
+def _rendering(spec: Spec, lowered: Lowered) -> str:
+    plan = lowered.plan if spec.changed is None else _simplified(spec, lowered)
+    rendered = render(plan, SPARK, lowered.columns)
+    leaves = [f"{{{hole}}} is {line(leaf).partition(':')[0]}" for hole, leaf in rendered.leaves]
+    return "\n".join([one_part_a_line(rendered.template), *leaves])
+
+
+STAGES: Mapping[str, Callable[[Spec, Lowered], str]] = {
+    "lowering": _lowering,
+    "differentiating": _differentiating,
+    "simplifying": _simplifying,
+    "rendering": _rendering,
+}
+
+
+def one_part_a_line(sql: str) -> str:
+    """A statement with each of its common table expressions, and what follows, on its own line.
+
+    >>> print(one_part_a_line("WITH p0 AS (SELECT ', p9 AS (' AS a), p1 AS (SELECT 1) SELECT a, b FROM p1"))
+    WITH p0 AS (SELECT ', p9 AS (' AS a),
+    p1 AS (SELECT 1)
+    SELECT a, b FROM p1
+    """
+    lines, start, depth = [], 0, 0
+    for found in re.finditer(r"'(?:\\.|[^'\\])*'|`[^`]*`|\(|\)|, (?=p\d+ AS \()| (?=SELECT )", sql):
+        if found[0] in ("(", ")"):
+            depth += 1 if found[0] == "(" else -1
+        elif depth == 0 and found[0] in (", ", " "):
+            lines.append(sql[start : found.end()].rstrip())
+            start = found.end()
+    return "\n".join([*lines, sql[start:]])
