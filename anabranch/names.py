@@ -21,6 +21,7 @@ TAKEN_COLUMNS = frozenset({"_metadata", "_weight", "_change_type"})
 
 _TABLE_PART = re.compile(r"[a-z_][a-z0-9_]*")
 _COLUMN = re.compile(r"[^\W\d]\w*")
+_HIDDEN_COLUMN = re.compile(r"__h\d+")
 
 # Words that the SQL standard reserves; as a table's name they would need quoting in every query.
 RESERVED = frozenset(
@@ -105,6 +106,13 @@ def check_column_name(name: object) -> str:
             f"the column name {_shown(name)} begins with two underscores",
             hint="those names are kept for anabranch's own columns.",
         )
+    return name
+
+
+def check_hidden_name(name: str) -> str:
+    """The name of a column that a stream table stores for itself."""
+    if not _HIDDEN_COLUMN.fullmatch(name):
+        raise InvalidName(f"the column name {_shown(name)} is not that of a hidden column")
     return name
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from anabranch.errors import InvalidName, InvalidSchema, UnsupportedType
-from anabranch.names import TAKEN_COLUMNS, check_column_name, fold
+from anabranch.names import HIDDEN_PREFIX, TAKEN_COLUMNS, check_column_name, check_hidden_name, fold
 
 MAX_COLUMNS = 2_000
 MAX_TYPE_DEPTH = 50
@@ -104,9 +105,11 @@ class Column:
     type: Type
     nullable: bool = True
     comment: str | None = None
+    hidden: bool = False
+    """Whether a stream table keeps it for itself: readers don't see it."""
 
     def __post_init__(self) -> None:
-        check_column_name(self.name)
+        (check_hidden_name if self.hidden else check_column_name)(self.name)
 
     def __str__(self) -> str:
         return f"{self.name} {self.type}{'' if self.nullable else ' NOT NULL'}"
@@ -143,6 +146,13 @@ class Schema:
         """The columns' names, as declared."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def visible(self) -> Schema:
+        """Without the columns that readers don't see."""
+        if not any(column.hidden for column in self.columns):
+            return self
+        return Schema(tuple(column for column in self.columns if not column.hidden))
+
     def find(self, name: str) -> Column | None:
         """The column of that name, whatever its case."""
         folded = name.lower()
@@ -153,9 +163,9 @@ class Schema:
         return {"type": "struct", "fields": [_field_to_json(column) for column in self.columns]}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Schema:
-        """The schema that `StructType.jsonValue()` describes."""
-        return cls(tuple(_field_from_json(field, 0) for field in value["fields"]))
+    def from_json(cls, value: dict[str, Any], *, hidden: bool = False) -> Schema:
+        """The schema that `StructType.jsonValue()` describes; `hidden`: it may have hidden columns."""
+        return cls(tuple(_field_from_json(field, 0, hidden=hidden) for field in value["fields"]))
 
 
 _ATOMIC_JSON = {
@@ -221,7 +231,7 @@ def _type_to_json(kind: Type) -> Any:
             return {"type": "struct", "fields": [_field_to_json(field) for field in fields]}
 
 
-def _field_from_json(field: dict[str, Any], depth: int) -> Column:
+def _field_from_json(field: dict[str, Any], depth: int, *, hidden: bool = False) -> Column:
     metadata = field.get("metadata", {})
     comment = metadata.get("comment")
     if "__COLLATIONS" in metadata:
@@ -230,7 +240,9 @@ def _field_from_json(field: dict[str, Any], depth: int) -> Column:
             detail="a table would store its text without it.",
             hint="use STRING, and collate in the query.",
         )
-    return Column(field["name"], _type_from_json(field["type"], depth + 1), field["nullable"], comment)
+    kind = _type_from_json(field["type"], depth + 1)
+    name = field["name"]
+    return Column(name, kind, field["nullable"], comment, hidden and name.startswith(HIDDEN_PREFIX))
 
 
 def _type_from_json(value: Any, depth: int) -> Type:

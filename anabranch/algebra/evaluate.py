@@ -31,6 +31,7 @@ from anabranch.algebra.plan import (
     SortKey,
     Stored,
     Support,
+    Tally,
     Top,
     UnionAll,
     Values,
@@ -109,6 +110,9 @@ class _Evaluation:
             case Join():
                 return net(self._joined(plan))
             case Aggregate():
+                self._positive(plan.input)
+                return net(self._aggregated(plan))
+            case Tally():
                 return net(self._aggregated(plan))
             case SetOp():
                 return self._set_operation(plan)
@@ -196,9 +200,8 @@ class _Evaluation:
                 if row not in matched:
                     yield (None,) * len(plan.left.names) + row, weight
 
-    def _aggregated(self, plan: Aggregate) -> Iterator[tuple[Row, int]]:
+    def _aggregated(self, plan: Aggregate | Tally) -> Iterator[tuple[Row, int]]:
         groups: dict[Row, list[tuple[dict[str, Any], int]]] = {}
-        self._positive(plan.input)
         for _, weight, env in self._bound(plan.input):
             key = tuple(evaluate_scalar(scalar, env) for _, scalar in plan.keys)
             groups.setdefault(key, []).append((env, weight))

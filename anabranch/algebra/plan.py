@@ -8,7 +8,7 @@ plan that breaks that can't be built. Two equal subplans are one thing, computed
     linear       Filter  Project  UnionAll  Generate  Negate
     bilinear     Join inner
     the rest     Join left full semi anti  Aggregate  Distinct  SetOp  Window  Top
-    of changes   Net (add up equal rows)  Support (which rows occur at all)
+    of changes   Net (add up equal rows)  Support (which rows occur at all)  Tally (grouped by weight)
 """
 
 from __future__ import annotations
@@ -391,6 +391,34 @@ class Support(Node):
         return self.input.names
 
 
+@node
+class Tally(Node):
+    """What a change adds to the counts and sums of its groups: a row per group that it touches.
+
+    Like `Aggregate`, but every row counts by its weight, which only linear calls can: `count`, `sum`.
+    """
+
+    input: Plan
+    keys: tuple[tuple[str, Scalar], ...]
+    calls: tuple[tuple[str, AggregateCall], ...]
+
+    def __post_init__(self) -> None:
+        _check_unique(self.names)
+        for _, key in self.keys:
+            _check_refs(self.input, key)
+        for _, call in self.calls:
+            if call.distinct or call.function not in LINEAR_CALLS:
+                raise ValueError(f"{call.function} is not linear: a change doesn't say what becomes of it")
+            for scalar in call.scalars:
+                _check_refs(self.input, scalar)
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.keys) + tuple(name for name, _ in self.calls)
+
+
+LINEAR_CALLS = frozenset(("count", "sum"))
+
+
 Plan = (
     Scan
     | Delta
@@ -409,6 +437,7 @@ Plan = (
     | Top
     | Net
     | Support
+    | Tally
 )
 
 

@@ -25,6 +25,7 @@ from anabranch.algebra.plan import (
     SortKey,
     Stored,
     Support,
+    Tally,
     Top,
     UnionAll,
     Values,
@@ -88,10 +89,11 @@ def line(plan: Plan) -> str:
             return f"{word} {', '.join(columns)} := {function}({scalar_text(argument)})"
         case Join(_, _, kind, on):
             return f"{kind} join on {scalar_text(on)}"
-        case Aggregate(_, keys, calls):
+        case Aggregate(_, keys, calls) | Tally(_, keys, calls):
             grouped = ", ".join(_item(name, key) for name, key in keys)
             computed = ", ".join(f"{name} := {_call(call)}" for name, call in calls)
-            return "aggregate " + (f"by {grouped}: {computed}" if keys else f"all: {computed}")
+            word = "tally" if isinstance(plan, Tally) else "aggregate"
+            return f"{word} by {grouped}: {computed}" if keys else f"{word} all: {computed}"
         case SetOp(_, _, kind, whole):
             return f"{kind} all" if whole else kind
         case Window(_, calls):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from anabranch.algebra.scalar import Call, Literal, Ref, Scalar
+from anabranch.algebra.scalar import Call, Cast, Literal, Ref, Scalar
 
 
 def evaluate_scalar(scalar: Scalar, row: Mapping[str, Any]) -> Any:
@@ -24,7 +24,13 @@ def evaluate_scalar(scalar: Scalar, row: Mapping[str, Any]) -> Any:
             if any(value is None for value in values):
                 return None
             return _STRICT[op](*values)
+        case Cast(value, kind) if kind.partition("(")[0] in _NUMBERS:
+            # Numbers are exact here, whatever their type.
+            return evaluate_scalar(value, row)
     raise NotImplementedError("the reference can't run text that only Spark understands")
+
+
+_NUMBERS = frozenset(("int", "bigint", "decimal", "double"))
 
 
 def compare(left: Any, right: Any) -> int:

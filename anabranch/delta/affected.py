@@ -57,7 +57,7 @@ def change_of_sets(plan: SetOp, change: Change) -> Plan:
     """Δ(L ∩ R), Δ(L - R): K are whole rows of either side, by position."""
     left = [Ref(name) for name in plan.left.names]
     right = [Ref(name) for name in plan.right.names]
-    touched = Distinct(UnionAll((_key_rows(change(plan.left), left), _key_rows(change(plan.right), right))))
+    touched = touched_rows(plan, change)
     return _recomputed(
         replace(
             plan,
@@ -94,6 +94,12 @@ def change_of_top(plan: Top, change: Change) -> Plan:
 def touched_keys(changed: Plan, keys: Sequence[Scalar]) -> Plan:
     """K: which keys occur in a change."""
     return Distinct(_key_rows(changed, keys))
+
+
+def touched_rows(plan: SetOp, change: Change) -> Plan:
+    """K of a set operation: whole rows that occur in the change of either side, by position."""
+    sides = [_key_rows(change(side), [Ref(name) for name in side.names]) for side in (plan.left, plan.right)]
+    return Distinct(UnionAll(tuple(sides)))
 
 
 def restricted(plan: Plan, keys: Sequence[Scalar], touched: Plan) -> Plan:

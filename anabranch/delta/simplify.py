@@ -24,6 +24,7 @@ from anabranch.algebra.plan import (
     Scan,
     SetOp,
     Support,
+    Tally,
     Top,
     UnionAll,
     Window,
@@ -82,7 +83,7 @@ def _smaller(plan: Plan) -> Plan:
             return source
         case Filter() | Project() | Generate() | Negate() | Net() | Support() | Distinct() | Window() | Top():
             return empty(plan.names) if is_empty(plan.input) else plan
-        case Aggregate(source, keys):
+        case Aggregate(source, keys) | Tally(source, keys):
             return empty(plan.names) if is_empty(source) and keys else plan
         case UnionAll():
             return _union(plan)

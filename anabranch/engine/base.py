@@ -6,11 +6,20 @@ A `Frame` is the engine's own lazy table (for Spark, a DataFrame); nobody outsid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from anabranch.schema import Schema
 
 Frame = Any
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """What a frame's rows amount to, whatever their order."""
+
+    rows: int
+    sum: str | None
 
 
 class Engine(Protocol):
@@ -20,8 +29,16 @@ class Engine(Protocol):
         """Whether a value is one of this engine's frames."""
         ...
 
-    def schema_of(self, frame: Frame) -> Schema:
-        """The schema of a frame."""
+    def schema_of(self, frame: Frame, *, hidden: bool = False) -> Schema:
+        """The schema of a frame; `hidden`: it may have hidden columns."""
+        ...
+
+    def types_of(self, frame: Frame) -> Mapping[str, str]:
+        """The types of a frame's columns, as Spark names them."""
+        ...
+
+    def checksum(self, frame: Frame, schema: Schema) -> Checksum:
+        """How many rows a frame has, and a number that is the same for the same rows in any order."""
         ...
 
     def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
@@ -32,6 +49,20 @@ class Engine(Protocol):
         self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
+        ...
+
+    def change(
+        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+    ) -> Frame:
+        """The same rows with their weight in `__weight`; added up only where some may cancel."""
+        ...
+
+    def to_change(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """A query's weighted rows (`__w`; without it, each counts one) in a table's columns."""
+        ...
+
+    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> Frame:
+        """File and position of the stored rows that change files take away."""
         ...
 
     def spelled(self, weighted: Frame) -> Frame:
@@ -58,8 +89,10 @@ class Engine(Protocol):
         """From actions per row (see `sql.row_changes`) to weighted rows with file and position."""
         ...
 
-    def rewritten(self, touched: Sequence[str], changes: Sequence[str], schema: Schema) -> Frame:
-        """The rows of the touched files that change files don't take away, and those they add."""
+    def rewritten(
+        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+    ) -> Frame:
+        """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         ...
 
     def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -37,7 +37,7 @@ from pyspark.sql.types import (
     TimeType,
 )
 
-from anabranch.engine.base import Frame
+from anabranch.engine.base import Checksum, Frame
 from anabranch.engine.java import check_java
 from anabranch.errors import (
     AnabranchError,
@@ -54,6 +54,7 @@ from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
+_QUERY_WEIGHT = "__w"
 _NEW, _PICK = "__new_", "__pick_"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
 
@@ -179,10 +180,27 @@ class SparkEngine:
         """Whether a value is a Spark DataFrame, classic or Connect."""
         return isinstance(value, DataFrame)
 
-    def schema_of(self, frame: Frame) -> Schema:
+    def schema_of(self, frame: Frame, *, hidden: bool = False) -> Schema:
         """The schema of a frame; unnamed or unsupported columns are errors."""
         with translated():
-            return Schema.from_json(frame.schema.jsonValue())
+            return Schema.from_json(frame.schema.jsonValue(), hidden=hidden)
+
+    def types_of(self, frame: Frame) -> Mapping[str, str]:
+        """The types of a frame's columns, as Spark names them."""
+        with translated():
+            return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+    def checksum(self, frame: Frame, schema: Schema) -> Checksum:
+        """How many rows a frame has, and a number that is the same for the same rows in any order.
+
+        Floating point is left out: what is added up in another order differs in the last digits.
+        """
+        with translated():
+            exact = [_comparable(F.col(_quoted(c.name)), c.type) for c in schema if not _has_floats(c.type)]
+            hashed = F.xxhash64(*exact) if exact else F.lit(0)
+            total = F.sum(hashed.cast("decimal(38,0)")).cast("string")
+            row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
+            return Checksum(row["n"], row["s"])
 
     def from_arrow(self, table: Any) -> Frame:
         """Arrow data as a frame."""
@@ -229,24 +247,73 @@ class SparkEngine:
         self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
+        return self._net(self._together(plus, minus, weighted, schema, "_weight"), schema, "_weight")
+
+    def change(
+        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+    ) -> Frame:
+        """The same rows with their weight in `__weight`; added up only where some may cancel."""
+        together = self._together(plus, minus, weighted, schema, _WEIGHT)
+        return self._net(together, schema, _WEIGHT) if minus or weighted else together
+
+    def _together(
+        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema, name: str
+    ) -> DataFrame:
         names = self._columns(schema)
         parts = []
         for paths, weight in ((plus, 1), (minus, -1)):
             if paths:
                 parts.append(
                     self._parquet(paths, spark_schema(schema)).select(
-                        *names, F.lit(weight).cast("bigint").alias("_weight")
+                        *names, F.lit(weight).cast("bigint").alias(name)
                     )
                 )
         if weighted:
-            parts.append(self._changes(weighted, schema).select(*names, F.col(_WEIGHT).alias("_weight")))
+            parts.append(self._changes(weighted, schema).select(*names, F.col(_WEIGHT).alias(name)))
         with translated():
             if not parts:
-                fields = [*spark_schema(schema).fields, StructField("_weight", LongType())]
+                fields = [*spark_schema(schema).fields, StructField(name, LongType())]
                 return self.session.createDataFrame([], StructType(fields))
-            together = reduce(DataFrame.unionAll, parts)
-            net = together.groupBy(*names).agg(F.sum("_weight").alias("_weight"))
-            return net.filter(F.col("_weight") != 0)
+            return reduce(DataFrame.unionAll, parts)
+
+    def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
+        with translated():
+            net = rows.groupBy(*self._columns(schema)).agg(F.sum(name).alias(name))
+            return net.filter(F.col(name) != 0)
+
+    def to_change(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """A query's weighted rows (`__w`; without it, each counts one) in a table's columns."""
+        with translated(table=table, schema=schema):
+            weight = F.col(_QUERY_WEIGHT) if _QUERY_WEIGHT in frame.columns else F.lit(1)
+            columns = [
+                F.col(_quoted(field.name)).cast(field.dataType).alias(field.name)
+                for field in spark_schema(schema).fields
+            ]
+            return frame.select(*columns, weight.cast("bigint").alias(_WEIGHT))
+
+    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> Frame:
+        """File and position of the stored rows that change files take away.
+
+        Of equal rows as many as the weight says. The change is small beside what is stored: it is
+        sent to where the rows are.
+        """
+        with translated():
+            names = self._columns(schema)
+            keys = [f"__key_{place}" for place in range(len(schema))]
+            shown = [_comparable(F.col(_quoted(c.name)), c.type) for c in schema]
+            aliased = [value.alias(key) for value, key in zip(shown, keys, strict=True)]
+            gone = self._changes(changes, schema).filter(F.col(_WEIGHT) < 0).select(*names, _WEIGHT)
+            gone = gone.select(
+                *[value.alias(f"{key}_") for value, key in zip(shown, keys, strict=True)], _WEIGHT
+            )
+            rows = self.scan(live, schema, positions=True).select(*aliased, _FILE, _POSITION)
+            same = reduce(lambda a, b: a & b, (F.col(key).eqNullSafe(F.col(f"{key}_")) for key in keys))
+            found = rows.join(F.broadcast(gone), same, "inner")
+            order = Window.partitionBy(*keys).orderBy(_FILE, _POSITION)
+            numbered = found.select(
+                _FILE, _POSITION, _WEIGHT, F.row_number().over(order).cast("bigint").alias("__number")
+            )
+            return numbered.filter(F.col("__number") <= -F.col(_WEIGHT)).select(_FILE, _POSITION)
 
     def spelled(self, weighted: Frame) -> Frame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
@@ -312,19 +379,22 @@ class SparkEngine:
             )
             return typed.select(F.explode(rows).alias("row")).select("row.*")
 
-    def rewritten(self, touched: Sequence[str], changes: Sequence[str], schema: Schema) -> Frame:
-        """The rows of the touched files that change files don't take away, and those they add."""
+    def rewritten(
+        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+    ) -> Frame:
+        """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         names = self._columns(schema)
         with translated():
             if not changes:
                 return self.scan(touched, schema)
-            change = self._changes(changes, schema)
-            added = change.filter(F.col(_WEIGHT) > 0).select(*names)
+            come = self._changes(changes, schema).filter(F.col(_WEIGHT) > 0)
+            times = F.explode(F.sequence(F.lit(1), F.col(_WEIGHT).cast("int"))).alias("__time")
+            added = come.select(*names, times).select(*names)
             if not touched:
                 return added
-            gone = change.filter(F.col(_WEIGHT) < 0).select(_FILE, _POSITION)
+            taken = self._changes(gone, schema).filter(F.col(_FILE).isNotNull()).select(_FILE, _POSITION)
             rows = self.scan(touched, schema, positions=True)
-            kept = rows.join(gone, [_FILE, _POSITION], "left_anti").select(*names)
+            kept = rows.join(taken, [_FILE, _POSITION], "left_anti").select(*names)
             return added.unionAll(kept)
 
     # -- writing ------------------------------------------------------------------------------
@@ -469,6 +539,37 @@ def _null_inside(value: SparkColumn, kind: Type) -> SparkColumn | None:
         case _:
             return None
     return reduce(lambda a, b: a | b, conditions) if conditions else None
+
+
+def _comparable(value: SparkColumn, kind: Type) -> SparkColumn:
+    """A value that can be compared: Spark compares everything but maps, which are sorted lists then."""
+    match kind:
+        case Map(_, element, _):
+            keys = F.array_sort(F.map_keys(value))
+            return F.transform(keys, lambda key: F.struct(key, _comparable(value[key], element)))
+        case Array(element, _) if _has_map(element):
+            return F.transform(value, lambda item: _comparable(item, element))
+        case Struct(fields) if _has_map(kind):
+            inner = F.struct(*[_comparable(value.getField(f.name), f.type).alias(f.name) for f in fields])
+            return F.when(value.isNotNull(), inner)
+        case _:
+            return value
+
+
+def _has_floats(kind: Type) -> bool:
+    return "float" in str(kind) or "double" in str(kind)
+
+
+def _has_map(kind: Type) -> bool:
+    match kind:
+        case Map():
+            return True
+        case Array(element, _):
+            return _has_map(element)
+        case Struct(fields):
+            return any(_has_map(field.type) for field in fields)
+        case _:
+            return False
 
 
 def _quoted(name: str) -> str:

@@ -98,7 +98,7 @@ class Fence:
 @lru_cache(maxsize=4096)
 def read_schema(text: str) -> Schema:
     """The schema stored as `text`."""
-    return Schema.from_json(json.loads(text))
+    return Schema.from_json(json.loads(text), hidden=True)
 
 
 @lru_cache(maxsize=4096)

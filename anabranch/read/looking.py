@@ -23,7 +23,7 @@ def list_tables(moment: Moment) -> list[TableInfo]:
     """Every table, by name."""
     return sorted(
         (
-            TableInfo(str(version.name), version.kind, version.schema, version.rows, version.lsn)
+            TableInfo(str(version.name), version.kind, version.schema.visible, version.rows, version.lsn)
             for version in moment.versions.values()
         ),
         key=lambda info: info.name,

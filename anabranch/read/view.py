@@ -25,12 +25,12 @@ def frame_of(parts: Parts, version: Version) -> Frame:
     """A version's rows, as the engine's frame."""
     files = {file.path: file.size for file in live_files(parts, version)}
     check_files(parts.warehouse, files)
-    return parts.engine.scan(list(files), version.schema)
+    return parts.engine.scan(list(files), version.schema.visible)
 
 
 def arrow_of(parts: Parts, version: Version) -> Any:
     """A version's rows as an Arrow table. Needs no Spark, but all of it in memory."""
-    return read_rows(parts.warehouse, live_files(parts, version), version.schema)
+    return read_rows(parts.warehouse, live_files(parts, version), version.schema.visible)
 
 
 def run_query(parts: Parts, moment: Moment, query: Query) -> Frame:
@@ -45,7 +45,7 @@ def changes_between(parts: Parts, name: TableName, since: int, until: int | None
     pieces = change_pieces(parts, before, after)
     check_files(parts.warehouse, dict.fromkeys((piece.path for piece in pieces), None))
     by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
-    return parts.engine.weighted(by_sign["+"], by_sign["-"], by_sign["~"], after.schema)
+    return parts.engine.weighted(by_sign["+"], by_sign["-"], by_sign["~"], after.schema.visible)
 
 
 def change_pieces(parts: Parts, before: Version | None, after: Version) -> list[Piece]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
-from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Top, Window, WindowCall
+from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top, Window, WindowCall
 from anabranch.render.dialect import Dialect
-from anabranch.render.scalars import column, raw, scalar_sql
+from anabranch.render.scalars import column, named, raw, scalar_sql, select
 
 TOO_MANY_ROWS = "a scalar subquery gave more than one row"
 
@@ -16,10 +18,35 @@ def aggregate_sql(plan: Aggregate, relation: str, dialect: Dialect) -> exp.Selec
 
     Grouped by the keys' new names: a constant key written out would be read as a column's number.
     """
-    keys = [exp.alias_(scalar_sql(key, dialect), name, quoted=True) for name, key in plan.keys]
-    calls = [exp.alias_(_aggregate(call, dialect), name, quoted=True) for name, call in plan.calls]
-    query = exp.select(*keys, *calls).from_(relation)
+    return _grouped(plan, [_aggregate(call, dialect) for _, call in plan.calls], relation, dialect)
+
+
+def tally_sql(plan: Tally, relation: str, weight: exp.Expr, dialect: Dialect) -> exp.Select:
+    """The same over a change: every row counts by its weight."""
+    shown = weight.sql(dialect.name)
+    return _grouped(plan, [_tallied(call, shown, dialect) for _, call in plan.calls], relation, dialect)
+
+
+def _grouped(
+    plan: Aggregate | Tally, values: Sequence[exp.Expr], relation: str, dialect: Dialect
+) -> exp.Select:
+    keys = [named(name, scalar_sql(key, dialect)) for name, key in plan.keys]
+    calls = [named(name, value) for (name, _), value in zip(plan.calls, values, strict=True)]
+    query = select([*keys, *calls], relation)
     return query.group_by(*[column(name) for name, _ in plan.keys], copy=False) if keys else query
+
+
+def _tallied(call: AggregateCall, weight: str, dialect: Dialect) -> exp.Expr:
+    conditions = [] if call.where is None else [scalar_sql(call.where, dialect).sql(dialect.name)]
+    counted = weight
+    if call.args:
+        argument = scalar_sql(call.args[0], dialect).sql(dialect.name)
+        conditions.append(f"({argument}) IS NOT NULL")
+        if call.function == "sum":
+            counted = f"({argument}) * {weight}"
+    chosen = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    total = f"SUM({counted}){chosen}"
+    return raw(total if call.function == "sum" else f"COALESCE({total}, 0)")
 
 
 def _aggregate(call: AggregateCall, dialect: Dialect) -> exp.Expr:
@@ -37,8 +64,8 @@ def _aggregate(call: AggregateCall, dialect: Dialect) -> exp.Expr:
 def window_sql(plan: Window, relation: str, dialect: Dialect) -> exp.Select:
     """SELECT columns, function OVER (PARTITION BY … ORDER BY … frame)."""
     items: list[exp.Expr] = [column(name) for name in plan.input.names]
-    items += [exp.alias_(_window(call, dialect), name, quoted=True) for name, call in plan.calls]
-    return exp.select(*items).from_(relation)
+    items += [named(name, _window(call, dialect)) for name, call in plan.calls]
+    return select(items, relation)
 
 
 def _window(call: WindowCall, dialect: Dialect) -> exp.Expr:
@@ -57,7 +84,7 @@ def _window(call: WindowCall, dialect: Dialect) -> exp.Expr:
 
 def top_sql(plan: Top, relation: str, dialect: Dialect) -> exp.Select:
     """SELECT columns ORDER BY … LIMIT … OFFSET …"""
-    query = exp.select(*[column(name) for name in plan.names]).from_(relation)
+    query = select([column(name) for name in plan.names], relation)
     if plan.order:
         query = query.order_by(raw(order_sql(plan.order, dialect)), copy=False)
     if plan.limit is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -29,7 +29,19 @@ _BINARY: Mapping[str, type[exp.Binary]] = {
 
 def column(name: str, relation: str | None = None) -> exp.Column:
     """A column, quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True), table=relation)
+    identifier = exp.Identifier(this=name, quoted=True)
+    return exp.Column(this=identifier, table=exp.to_identifier(relation) if relation else None)
+
+
+def named(name: str, value: exp.Expr) -> exp.Expr:
+    """A value under a name, quoted."""
+    return exp.Alias(this=value, alias=exp.Identifier(this=name, quoted=True))
+
+
+def select(items: Sequence[exp.Expr], relation: str | exp.Expr) -> exp.Select:
+    """SELECT items FROM relation. Nothing is copied: that is where rendering would spend its time."""
+    source = raw(relation) if isinstance(relation, str) else relation
+    return exp.Select(expressions=list(items), from_=exp.From(this=source))
 
 
 def scalar_sql(scalar: Scalar, dialect: Dialect) -> exp.Expr:

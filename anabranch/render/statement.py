@@ -6,7 +6,7 @@ which relation each placeholder stands for, and the engine binds it to files at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -25,15 +25,16 @@ from anabranch.algebra.plan import (
     SetOp,
     Stored,
     Support,
+    Tally,
     Top,
     UnionAll,
     Values,
     Window,
 )
 from anabranch.render.dialect import Dialect
-from anabranch.render.grouping import aggregate_sql, top_sql, window_sql
-from anabranch.render.scalars import column, raw, scalar_sql
-from anabranch.render.weights import is_weighted
+from anabranch.render.grouping import aggregate_sql, tally_sql, top_sql, window_sql
+from anabranch.render.scalars import column, named, raw, scalar_sql, select
+from anabranch.render.weights import Weighted
 
 WEIGHT = "__w"
 Leaf = Scan | Delta | Stored
@@ -43,7 +44,8 @@ Leaf = Scan | Delta | Stored
 class Rendered:
     """A statement in which `{leaf_0}`, `{leaf_1}`, … stand for tables, and what they stand for.
 
-    A leaf's relation has the table's own columns; that of a `Delta` also has `__weight`.
+    A leaf lists the columns that are read of it, under the table's own names, which its relation
+    must have; that of a `Delta` also has `__weight`.
     """
 
     template: str
@@ -60,22 +62,20 @@ class _Rendering:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        self._weighted = Weighted()
         self._parts: list[tuple[str, exp.Query]] = []
         self._known: dict[Plan, str] = {}
         self._leaves: dict[tuple[str, ...], tuple[str, Leaf]] = {}
 
     def statement(self, plan: Plan, columns: tuple[str, ...]) -> Rendered:
         top = self._relation(plan)
-        items = [
-            column(name).as_(exp.to_identifier(shown, quoted=True))
-            for name, shown in zip(plan.names, columns, strict=True)
-        ]
-        if is_weighted(plan):
+        items = [named(shown, column(name)) for name, shown in zip(plan.names, columns, strict=True)]
+        if self._weighted(plan):
             items.append(column(WEIGHT))
-        query: exp.Query = exp.select(*items).from_(exp.to_identifier(top))
-        for name, part in self._parts:
-            query = query.with_(exp.to_identifier(name), as_=part, copy=False)
-        text = query.sql(dialect=self._dialect.name).replace("{", "{{").replace("}", "}}")
+        dialect = self._dialect.name
+        parts = ", ".join(f"{name} AS ({part.sql(dialect, copy=False)})" for name, part in self._parts)
+        text = f"WITH {parts} {select(items, top).sql(dialect, copy=False)}"
+        text = text.replace("{", "{{").replace("}", "}}")
         for placeholder, _ in self._leaves.values():
             text = text.replace(_leaf_name(placeholder), "{" + placeholder + "}")
         return Rendered(text, tuple(self._leaves.values()))
@@ -99,13 +99,13 @@ class _Rendering:
             case Filter(source, condition):
                 return self._over(source).where(self._scalar(condition), copy=False)
             case Project(source, items):
-                chosen = [self._named(name, self._scalar(scalar)) for name, scalar in items]
+                chosen = [named(name, self._scalar(scalar)) for name, scalar in items]
                 return self._select(chosen, source, weight=True)
             case UnionAll():
                 return self._union(plan)
             case Negate(source):
                 weight = exp.Neg(this=self._weight(source))
-                return self._select(self._all(source), source).select(self._named(WEIGHT, weight), copy=False)
+                return select([*self._all(source), named(WEIGHT, weight)], self._relation(source))
             case Net(source):
                 return self._net(plan)
             case Support(source) | Distinct(source):
@@ -118,6 +118,8 @@ class _Rendering:
                 return self._generate(plan)
             case Aggregate(source):
                 return aggregate_sql(plan, self._relation(source), self._dialect)
+            case Tally(source):
+                return tally_sql(plan, self._relation(source), self._weight(source), self._dialect)
             case Window(source):
                 return window_sql(plan, self._relation(source), self._dialect)
             case Top(source):
@@ -131,42 +133,44 @@ class _Rendering:
                 key = ("delta", table)
             case Stored():
                 key = ("stored",)
-        placeholder, _ = self._leaves.setdefault(key, (f"leaf_{len(self._leaves)}", plan))
-        items = [self._named(name, column(own)) for name, own in plan.columns]
+        placeholder, seen = self._leaves.get(key, (f"leaf_{len(self._leaves)}", plan))
+        own = dict.fromkeys(name for leaf in (seen, plan) for _, name in leaf.columns)
+        self._leaves[key] = (placeholder, replace(plan, columns=tuple((name, name) for name in own)))
+        items = [named(name, column(own)) for name, own in plan.columns]
         if isinstance(plan, Delta):
-            items.append(self._named(WEIGHT, column("__weight")))
-        return exp.select(*items).from_(raw(_leaf_name(placeholder)))
+            items.append(named(WEIGHT, column("__weight")))
+        return select(items, _leaf_name(placeholder))
 
     def _values(self, plan: Values) -> exp.Select:
         if not plan.rows:
-            return exp.select(*[self._named(name, exp.Null()) for name in plan.columns]).where(exp.false())
-        rows = [
-            exp.select(*[self._named(n, self._scalar(s)) for n, s in zip(plan.columns, row, strict=True)])
+            nothing = exp.Select(expressions=[named(name, exp.Null()) for name in plan.columns])
+            return nothing.where(exp.false(), copy=False)
+        rows: list[exp.Query] = [
+            exp.Select(
+                expressions=[named(n, self._scalar(s)) for n, s in zip(plan.columns, row, strict=True)]
+            )
             for row in plan.rows
         ]
-        together = exp.union(*rows, distinct=False) if len(rows) > 1 else rows[0]
-        return exp.select("*").from_(together.subquery("v"))
+        return select([exp.Star()], _united(rows).subquery("v", copy=False))
 
     def _union(self, plan: UnionAll) -> exp.Query:
-        weighted = is_weighted(plan)
-        selects = []
+        weighted = self._weighted(plan)
+        selects: list[exp.Query] = []
         for part in plan.parts:
-            items = [self._named(name, column(own)) for name, own in zip(plan.names, part.names, strict=True)]
+            items = [named(name, column(own)) for name, own in zip(plan.names, part.names, strict=True)]
             if weighted:
-                items.append(self._named(WEIGHT, self._weight(part)))
-            selects.append(exp.select(*items).from_(self._relation(part)))
-        return exp.union(*selects, distinct=False) if len(selects) > 1 else selects[0]
+                items.append(named(WEIGHT, self._weight(part)))
+            selects.append(select(items, self._relation(part)))
+        return _united(selects)
 
     def _net(self, plan: Net) -> exp.Query:
-        if not is_weighted(plan.input):
+        if not self._weighted(plan.input):
             return self._over(plan.input)
-        total = exp.Sum(this=column(WEIGHT))
-        names = [column(name) for name in plan.names]
+        items = [*self._all(plan), named(WEIGHT, exp.Sum(this=column(WEIGHT)))]
         return (
-            exp.select(*names, self._named(WEIGHT, total))
-            .from_(self._relation(plan.input))
-            .group_by(*[name.copy() for name in names], copy=False)
-            .having(exp.NEQ(this=total.copy(), expression=exp.Literal.number(0)), copy=False)
+            select(items, self._relation(plan.input))
+            .group_by(*self._all(plan), copy=False)
+            .having(raw(f"SUM({WEIGHT}) <> 0"), copy=False)
         )
 
     def _join(self, plan: Join) -> exp.Query:
@@ -175,11 +179,11 @@ class _Rendering:
         weights = [
             column(WEIGHT, relation)
             for relation, side in ((left, plan.left), (right, plan.right))
-            if is_weighted(side)
+            if self._weighted(side)
         ]
         if weights:
             product = weights[0] if len(weights) == 1 else exp.Mul(this=weights[0], expression=weights[1])
-            items.append(self._named(WEIGHT, product))
+            items.append(named(WEIGHT, product))
         kinds = {
             "inner": "INNER",
             "left": "LEFT",
@@ -188,8 +192,8 @@ class _Rendering:
             "anti": self._dialect.anti_join,
         }
         condition = self._scalar(plan.on)
-        join = raw(f"{left} {kinds[plan.kind]} JOIN {right} ON {condition.sql(self._dialect.name)}")
-        return exp.select(*items).from_(join)
+        on = condition.sql(self._dialect.name, copy=False)
+        return select(items, f"{left} {kinds[plan.kind]} JOIN {right} ON {on}")
 
     def _set_operation(self, plan: SetOp) -> exp.Query:
         sides = [self._select(self._all(side), side) for side in (plan.left, plan.right)]
@@ -207,9 +211,9 @@ class _Rendering:
         else:
             padded = f"CASE WHEN len({argument}) > 0 THEN {argument} ELSE [NULL] END"
             items.append(raw(f"UNNEST({padded if plan.outer else argument}) AS {names[0]}"))
-        if is_weighted(plan.input):
+        if self._weighted(plan.input):
             items.append(column(WEIGHT))
-        return exp.select(*items).from_(raw(source))
+        return select(items, source)
 
     # -- pieces -------------------------------------------------------------------------------
 
@@ -217,21 +221,25 @@ class _Rendering:
         return self._select(self._all(source), source, weight=True)
 
     def _select(self, items: list[exp.Expr], source: Plan, *, weight: bool = False) -> exp.Select:
-        if weight and is_weighted(source):
+        if weight and self._weighted(source):
             items = [*items, column(WEIGHT)]
-        return exp.select(*items).from_(self._relation(source))
+        return select(items, self._relation(source))
 
     def _all(self, source: Plan) -> list[exp.Expr]:
         return [column(name) for name in source.names]
 
     def _weight(self, source: Plan) -> exp.Expr:
-        return column(WEIGHT) if is_weighted(source) else exp.Literal.number(1)
-
-    def _named(self, name: str, value: exp.Expr) -> exp.Expr:
-        return exp.alias_(value, name, quoted=True)
+        return column(WEIGHT) if self._weighted(source) else exp.Literal.number(1)
 
     def _scalar(self, scalar: object) -> exp.Expr:
         return scalar_sql(scalar, self._dialect)  # type: ignore[arg-type]
+
+
+def _united(queries: list[exp.Query]) -> exp.Query:
+    result = queries[0]
+    for query in queries[1:]:
+        result = exp.Union(this=result, expression=query, distinct=False)
+    return result
 
 
 def _leaf_name(placeholder: str) -> str:

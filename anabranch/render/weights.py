@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from anabranch.algebra.plan import Delta, Filter, Generate, Join, Negate, Net, Plan, Project, UnionAll
+from anabranch.algebra.plan import (
+    Delta,
+    Filter,
+    Generate,
+    Join,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    Support,
+    Tally,
+    UnionAll,
+)
 
 
-def is_weighted(plan: Plan) -> bool:
-    """Whether the rendered rows carry a weight column."""
-    match plan:
-        case Delta() | Negate():
-            return True
-        case Filter() | Project() | Generate() | Net():
-            return is_weighted(plan.input)
-        case UnionAll(parts):
-            return any(is_weighted(part) for part in parts)
-        case Join(left, right, "inner"):
-            return is_weighted(left) or is_weighted(right)
-        case Join(left, right, _):
-            if is_weighted(right):
-                raise ValueError(f"a change can't be the right side of a {plan.kind} join")
-            return is_weighted(left)
-        case _:
-            if any(is_weighted(part) for part in plan.inputs if not _forgets(plan)):
-                raise ValueError(f"{type(plan).__name__} is not defined on changes")
-            return False
+class Weighted:
+    """Whether the rendered rows of a plan carry a weight column; each subplan is looked at once."""
 
+    def __init__(self) -> None:
+        self._known: dict[Plan, bool] = {}
 
-def _forgets(plan: Plan) -> bool:
-    return type(plan).__name__ == "Support"
+    def __call__(self, plan: Plan) -> bool:
+        """Whether it does; asking what can't be rendered is an error."""
+        found = self._known.get(plan)
+        if found is None:
+            found = self._known[plan] = self._look(plan)
+        return found
+
+    def _look(self, plan: Plan) -> bool:
+        match plan:
+            case Delta() | Negate():
+                return True
+            case Support() | Tally():
+                return False
+            case Filter() | Project() | Generate() | Net():
+                return self(plan.input)
+            case UnionAll(parts):
+                return any(self(part) for part in parts)
+            case Join(left, right, "inner"):
+                return self(left) or self(right)
+            case Join(left, right, _):
+                if self(right):
+                    raise ValueError(f"a change can't be the right side of a {plan.kind} join")
+                return self(left)
+            case _:
+                if any(self(part) for part in plan.inputs):
+                    raise ValueError(f"{type(plan).__name__} is not defined on changes")
+                return False

@@ -239,12 +239,19 @@ def rewrite_files(
     """Write what stays of the touched files, and what the change adds, as new data files."""
     stored = layout.arrow
     kept = [
-        _without(_stored_rows(read_data(warehouse, file), stored), removal.positions.get(file.path))
+        _without(stored_rows(read_data(warehouse, file), stored), removal.positions.get(file.path))
         for file in touched
     ]
-    come = [read_file(warehouse, path) for path in changes]
-    kept += [_stored_rows(rows.filter(pc.greater(rows[WEIGHT], 0)), stored) for rows in come]
+    kept += [stored_rows(added_rows(read_file(warehouse, path)), stored) for path in changes]
     return write_rows(warehouse, pa.concat_tables(kept), layout, folder, "rows")
+
+
+def added_rows(change: pa.Table) -> pa.Table:
+    """The rows that a change adds, each as often as its weight says."""
+    come = change.filter(pc.greater(change[WEIGHT], 0))
+    if pc.max(come[WEIGHT]).as_py() in (None, 1):
+        return come
+    return come.take(pa.array(np.repeat(np.arange(come.num_rows), come[WEIGHT].to_numpy())))
 
 
 def _without(rows: pa.Table, positions: pa.Array | None) -> pa.Table:
@@ -255,7 +262,7 @@ def _without(rows: pa.Table, positions: pa.Array | None) -> pa.Table:
     return rows.filter(pa.array(stays))
 
 
-def _stored_rows(rows: pa.Table, stored: pa.Schema) -> pa.Table:
+def stored_rows(rows: pa.Table, stored: pa.Schema) -> pa.Table:
     """Rows in the table's stored columns; a column that an older file lacks is NULL."""
     columns = [
         rows.column(field.name) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)

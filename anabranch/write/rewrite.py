@@ -50,8 +50,8 @@ def rewrite(parts: Parts, table: WorkingTable, actions: Frame, *, keys: tuple[st
         )
     counts = RowCounts(inserted=removal.rows - removal.removed, deleted=removal.removed)
     if removal.rows:
-        touched = _touched(table, removal)
-        table.replace(touched, _new_files(parts, table, touched, changes, removal), changes)
+        touched = touched_files(table, removal)
+        table.replace(touched, new_files(parts, table, touched, changes, removal), changes)
     return counts
 
 
@@ -71,24 +71,34 @@ def compact_files(parts: Parts, table: WorkingTable) -> None:
     if len(small) < 2:
         return
     small.sort(key=lambda file: file.path)
-    table.compact(small, _new_files(parts, table, small, [], Removal({})))
+    table.compact(small, new_files(parts, table, small, [], Removal({})))
 
 
-def _touched(table: WorkingTable, removal: Removal) -> list[FileRef]:
+def touched_files(table: WorkingTable, removal: Removal) -> list[FileRef]:
+    """The live files that lose rows."""
     live = table.live()
     if unknown := set(removal.positions) - set(live):
         raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
     return [live[path] for path in sorted(removal.positions)]
 
 
-def _new_files(
-    parts: Parts, table: WorkingTable, touched: list[FileRef], changes: list[str], removal: Removal
+def new_files(
+    parts: Parts,
+    table: WorkingTable,
+    touched: list[FileRef],
+    changes: list[str],
+    removal: Removal,
+    gone: list[str] | None = None,
 ) -> list[FileRef]:
+    """What stays of the touched files, and what change files add, as new data files.
+
+    `gone` are the files that say which positions go: by default the change files themselves.
+    """
     folder = f"{table.folder}/data/{parts.clock.new_id()}"
     size = sum(file.size for file in touched) + removal.size
     if size <= parts.settings["driver_rewrite_bytes"]:
         return rewrite_files(parts.warehouse, touched, removal, changes, table.layout, folder)
     paths = [file.path for file in touched]
-    rows = parts.engine.rewritten(paths, changes, table.schema)
+    rows = parts.engine.rewritten(paths, changes, changes if gone is None else gone, table.schema)
     write_frame(parts, rows, folder, table)
     return written_files(parts.warehouse, folder, table.layout)

@@ -267,6 +267,19 @@ class Transaction:
         check_files(self._parts.warehouse, files)
         return self._parts.engine.scan(list(files), table.schema, positions=positions)
 
+    # -- other verbs --------------------------------------------------------------------------
+
+    def working(self, name: str | TableName) -> WorkingTable:
+        """A table as this transaction sees it, to be edited by other verbs than those here."""
+        return self._working(name)
+
+    def enter(self, table: WorkingTable) -> None:
+        """Take in a table that was made elsewhere."""
+        self._check_open()
+        if self._exists(table.name):
+            raise NameTaken(f'the name "{table.name}" is taken')
+        self._tables[table.name] = table
+
     # -- the end ------------------------------------------------------------------------------
 
     def commit(self) -> int | None:

@@ -18,11 +18,11 @@ def aggregate_call(expressions: Expressions, node: FunctionCall) -> AggregateCal
     where = None if node.where is None else expressions.scalar(node.where)
     function, args = function_of(expressions, node)
     if function in ("max_by", "min_by", "mode"):
-        expressions.context.notice(
+        expressions.context.choice(
             f"{function}() may choose among equals; it is kept equal up to that choice"
         )
     elif function in ORDER_DEPENDENT:
-        expressions.context.notice(
+        expressions.context.choice(
             f"{function}() depends on an order that SQL doesn't give; it is kept equal up to that order"
         )
     return AggregateCall(function, args, node.distinct, where)

@@ -41,10 +41,11 @@ class Rules:
 
 @dataclass
 class Tally:
-    """What is counted, so that it stays within its limits."""
+    """What is counted: some of it must stay within limits."""
 
     relations: int = 0
     blocks: int = 0
+    choices: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,11 @@ class Context:
     def notice(self, text: str) -> None:
         """Something the user should know; said once."""
         self.notices[text] = None
+
+    def choice(self, text: str) -> None:
+        """A notice that the text leaves open which of several results it means."""
+        self.notice(text)
+        self.tally.choices += 1
 
     def text(self, node: Node) -> str:
         """What the user wrote there."""

@@ -51,6 +51,8 @@ class Lowered:
     columns: tuple[str, ...]
     notices: tuple[str, ...]
     tables: frozenset[TableName]
+    settled: bool = True
+    """Whether the text leaves no choice: not among rows that tie, nor of an order to aggregate in."""
 
 
 def lower(
@@ -85,7 +87,7 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
     # A plan keeps its hash; computed here, no later walk has to descend for it.
     hash(plan)
     names = tuple(field.name for field in relation.fields)
-    return Lowered(plan, names, tuple(context.notices), frozenset(context.tables))
+    return Lowered(plan, names, tuple(context.notices), frozenset(context.tables), not context.tally.choices)
 
 
 @dataclass(frozen=True)

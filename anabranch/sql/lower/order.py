@@ -114,7 +114,7 @@ def first_rows(
         if Ref(name) not in sorted_by and name not in carried and has_order(context.types.get(name))
     ]
     if more:
-        context.notice("rows that tie in ORDER BY … LIMIT are ordered by all their columns")
+        context.choice("rows that tie in ORDER BY … LIMIT are ordered by all their columns")
     order = (*keys, *more)
     if relation.carried is None:
         return Top(relation.plan, order, limit, offset)

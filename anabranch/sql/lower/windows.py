@@ -86,9 +86,9 @@ def _window_call(
     frame = None if spec.frame is None else spec.frame.text
     if not _needs_ties(name, order, spec.frame, args):
         if name in ORDER_DEPENDENT:
-            context.notice(f"{name}() may choose among rows that tie; it is kept equal up to that choice")
+            context.choice(f"{name}() may choose among rows that tie; it is kept equal up to that choice")
         return WindowCall(name, args, partition, order, frame)
-    context.notice(f"rows that tie in the window of {name}() are ordered by all their columns")
+    context.choice(f"rows that tie in the window of {name}() are ordered by all their columns")
     keys = {key.scalar for key in order}
     more = tuple(SortKey(ref) for ref in ties if ref not in keys and ref not in partition)
     return WindowCall(name, args, partition, order + more, frame if order else _WHOLE)

@@ -1,0 +1,144 @@
+"""Finding the stored rows that a change takes away, without a key.
+
+A change says which rows go, not where they are. Rows are equal if all their columns are, NULL with NULL,
+NaN with NaN, and of equal rows any will do. Where the table is small enough to be read here, this file
+finds them; for larger ones the engine does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.errors import Damaged
+from anabranch.storage.files import (
+    FILE,
+    POSITION,
+    WEIGHT,
+    FileRef,
+    Layout,
+    Removal,
+    read_data,
+    read_file,
+    stored_rows,
+)
+from anabranch.storage.warehouse import Warehouse, same_path
+
+
+@dataclass(frozen=True)
+class ChangeSize:
+    """How much a change is: weighted rows, occurrences that come and go, bytes."""
+
+    rows: int = 0
+    inserted: int = 0
+    deleted: int = 0
+    size: int = 0
+
+
+def change_size(warehouse: Warehouse, changes: Sequence[str]) -> ChangeSize:
+    """What change files amount to; only their weights are read."""
+    if not changes:
+        return ChangeSize()
+    weights = pa.chunked_array(
+        [chunk for path in changes for chunk in read_file(warehouse, path, [WEIGHT])[WEIGHT].chunks]
+    ).to_numpy()
+    return ChangeSize(
+        rows=len(weights),
+        inserted=int(weights[weights > 0].sum()),
+        deleted=-int(weights[weights < 0].sum()),
+        size=sum(warehouse.size(path) for path in changes),
+    )
+
+
+def found_by_engine(warehouse: Warehouse, located: Sequence[str], size: ChangeSize, name: str) -> Removal:
+    """The positions that the engine found for the rows that go."""
+    together = [read_file(warehouse, path, [FILE, POSITION]) for path in located]
+    rows = pa.concat_tables(together) if together else pa.table({FILE: [], POSITION: []})
+    positions = {
+        same_path(path): rows.filter(pc.equal(rows[FILE], path))[POSITION].combine_chunks()
+        for path in pc.unique(rows[FILE]).to_pylist()
+    }
+    return _checked(positions, size, name)
+
+
+def find_rows(
+    warehouse: Warehouse,
+    files: Sequence[FileRef],
+    changes: Sequence[str],
+    layout: Layout,
+    size: ChangeSize,
+    name: str,
+) -> Removal:
+    """The positions of the rows that go, found by reading all files."""
+    change = pa.concat_tables(read_file(warehouse, path) for path in changes)
+    gone = change.filter(pc.less(change[WEIGHT], 0))
+    wanted = -gone[WEIGHT].to_numpy()
+    columns = [stored_rows(gone, layout.arrow)]
+    columns += [stored_rows(read_data(warehouse, file), layout.arrow) for file in files]
+    rows = pa.concat_tables(columns).combine_chunks()
+    matches = _matches(rows, gone.num_rows)
+    places = _first_of_each(matches, wanted)
+    starts = np.cumsum([0, *(file.rows for file in files)])
+    positions = {}
+    for number, file in enumerate(files):
+        inside = places[(places >= starts[number]) & (places < starts[number + 1])] - starts[number]
+        if len(inside):
+            positions[file.path] = pa.array(inside)
+    return _checked(positions, size, name)
+
+
+def can_find(layout: Layout) -> bool:
+    """Whether the rows of a table can be compared here: lists, maps and structs can't."""
+    return not any(pa.types.is_nested(field.type) for field in layout.arrow)
+
+
+def _matches(rows: pa.Table, wanted: int) -> np.ndarray:
+    """For every stored row the number of the wanted row it equals, or -1; wanted rows stand first."""
+    # Column by column, and only what still equals a wanted row is looked at again.
+    left = np.arange(rows.num_rows)
+    groups = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in rows.columns:
+        values = column.combine_chunks().take(pa.array(left))
+        codes = _codes(values)
+        _, groups = np.unique(groups * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+        alive = np.isin(groups, groups[:wanted])
+        alive[:wanted] = True
+        left, groups = left[alive], groups[alive]
+    number = np.full(groups.max(initial=0) + 1, -1)
+    number[groups[:wanted]] = np.arange(wanted)
+    result = np.full(rows.num_rows - wanted, -1)
+    result[left[wanted:] - wanted] = number[groups[wanted:]]
+    return result
+
+
+def _codes(values: pa.Array) -> np.ndarray:
+    if pa.types.is_floating(values.type):
+        # Minus zero is zero.
+        values = pc.add(values, pa.scalar(0, values.type))
+    encoded = values.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _first_of_each(matches: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The places of as many rows of each kind as are wanted."""
+    places = np.flatnonzero(matches >= 0)
+    kinds = matches[places]
+    order = np.argsort(kinds, kind="stable")
+    places, kinds = places[order], kinds[order]
+    starts = np.searchsorted(kinds, kinds, side="left")
+    return np.sort(places[np.arange(len(kinds)) - starts < wanted[kinds]])
+
+
+def _checked(positions: dict[str, pa.Array], size: ChangeSize, name: str) -> Removal:
+    found = sum(len(places) for places in positions.values())
+    if found != size.deleted:
+        raise Damaged(
+            f'the stored rows of "{name}" are not the ones that its change takes away',
+            detail=f"{size.deleted} rows go, {found} of them are stored.",
+            hint="a full refresh makes it right again.",
+        )
+    return Removal(positions, rows=size.rows, removed=found, size=size.size)

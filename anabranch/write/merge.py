@@ -1,0 +1,60 @@
+"""Applying a change, as weighted rows, to the table that stores the old result.
+
+One statement computes the change, into change files. If rows only come, they are appended. If rows go, the
+stored ones are found and their files rewritten: here, while the table is small, else by the engine.
+"""
+
+from __future__ import annotations
+
+from anabranch.engine.base import Frame
+from anabranch.parts import Parts
+from anabranch.storage.files import FileRef, Removal, written_changes
+from anabranch.storage.merge import (
+    ChangeSize,
+    can_find,
+    change_size,
+    find_rows,
+    found_by_engine,
+)
+from anabranch.write.rewrite import RowCounts, new_files, touched_files, write_frame
+from anabranch.write.working import WorkingTable
+
+SMALL_TABLE_BYTES = 8 << 20
+"""A table up to this size is kept in one file."""
+DRIVER_ROWS = 2_000_000
+"""Up to so many stored rows are compared here."""
+
+
+def apply_change(parts: Parts, table: WorkingTable, change: Frame) -> RowCounts:
+    """Add the rows of positive weight, remove those of negative weight."""
+    folder = f"{table.folder}/changes/{parts.clock.new_id()}"
+    write_frame(parts, parts.engine.to_change(change, table.schema, str(table.name)), folder)
+    changes = written_changes(parts.warehouse, folder)
+    size = change_size(parts.warehouse, changes)
+    if not size.deleted:
+        if size.inserted:
+            # Nothing but new rows: their files say all, and what reads them needn't add up weights.
+            table.append(new_files(parts, table, [], changes, Removal({}, size=size.size)))
+        parts.warehouse.clear(folder)
+        return RowCounts(inserted=size.inserted)
+    live = sorted(table.live().values(), key=lambda file: file.path)
+    removal, gone = _located(parts, table, live, changes, size)
+    whole = sum(file.size for file in live) <= SMALL_TABLE_BYTES
+    touched = live if whole else touched_files(table, removal)
+    table.replace(touched, new_files(parts, table, touched, changes, removal, gone), changes)
+    return RowCounts(inserted=size.inserted, deleted=size.deleted)
+
+
+def _located(
+    parts: Parts, table: WorkingTable, live: list[FileRef], changes: list[str], size: ChangeSize
+) -> tuple[Removal, list[str]]:
+    """The positions that go, and the files that say so to the engine."""
+    name, small = str(table.name), sum(file.rows for file in live) <= DRIVER_ROWS
+    fits = sum(file.size for file in live) + size.size <= parts.settings["driver_rewrite_bytes"]
+    if small and fits and can_find(table.layout):
+        return find_rows(parts.warehouse, live, changes, table.layout, size, name), []
+    folder = f"{table.folder}/changes/{parts.clock.new_id()}"
+    found = parts.engine.located(changes, [file.path for file in live], table.schema)
+    write_frame(parts, found, folder)
+    gone = written_changes(parts.warehouse, folder)
+    return found_by_engine(parts.warehouse, gone, size, name), gone
