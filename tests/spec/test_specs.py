@@ -32,7 +32,7 @@ def test_a_stage_makes_of_a_query_what_its_file_says(path: Path) -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_wrong_result_fails_and_the_difference_shows_the_line(stage: str) -> None:
     spec = next(read(path) for path in paths() if path.parent.name == stage)
-    first, _, rest = spec.expected.partition("\n")
+    first, _, rest = result(spec).partition("\n")
     lines = difference(replace(spec, expected=f"{first} and more\n{rest}")).splitlines()
     assert f"-{first} and more" in lines
     assert f"+{first}" in lines
