@@ -9,7 +9,18 @@ from functools import cache
 
 import pytest
 
-from anabranch.algebra.plan import Aggregate, Distinct, Filter, Join, Plan, SetOp, SortKey, Top, Window
+from anabranch.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    Plan,
+    SetOp,
+    SortKey,
+    Top,
+    Window,
+)
 from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import TRUE, Call, Scalar
 from tests.equivalence.duck_texts import DuckTexts, lowered
@@ -28,7 +39,7 @@ def null_matches_nothing(plan: Plan) -> Plan:
     return plan
 
 
-def joins_as(wrong: str, right: str) -> Callable[[Plan], Plan]:
+def joins_as(wrong: JoinKind, right: JoinKind) -> Callable[[Plan], Plan]:
     def rule(plan: Plan) -> Plan:
         if isinstance(plan, Join) and plan.kind == right:
             return replace(plan, kind=wrong)
