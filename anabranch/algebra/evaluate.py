@@ -17,6 +17,7 @@ from anabranch.algebra.plan import (
     Aggregate,
     At,
     Columns,
+    Cut,
     Delta,
     Distinct,
     Filter,
@@ -57,6 +58,7 @@ class Tables:
     until: Mapping[str, ZSet]
     stored_columns: tuple[str, ...] = ()
     stored: ZSet = field(default_factory=dict)
+    cuts: Mapping[str, ZSet] = field(default_factory=dict)
 
 
 def evaluate(plan: Plan, tables: Tables) -> ZSet:
@@ -97,7 +99,7 @@ class _Evaluation:
 
     def _compute(self, plan: Plan) -> ZSet:
         match plan:
-            case Scan() | Delta() | Stored() | Values():
+            case Scan() | Delta() | Stored() | Cut() | Values():
                 return self._leaf(plan)
             case Filter() | Project() | UnionAll() | Negate() | Generate():
                 return self._linear(plan)
@@ -121,7 +123,7 @@ class _Evaluation:
             case Top():
                 return net(self._first(plan))
 
-    def _leaf(self, plan: Scan | Delta | Stored | Values) -> ZSet:
+    def _leaf(self, plan: Scan | Delta | Stored | Cut | Values) -> ZSet:
         known = self._tables
         match plan:
             case Scan(table, columns, at):
@@ -131,6 +133,8 @@ class _Evaluation:
                 return _picked(minus(known.until[table], known.since[table]), known.columns[table], columns)
             case Stored(columns):
                 return _picked(known.stored, known.stored_columns, columns)
+            case Cut(name):
+                return known.cuts[name]
             case Values():
                 return net((tuple(evaluate_scalar(item, {}) for item in row), 1) for row in plan.rows)
 

@@ -4,7 +4,7 @@ A plan denotes a Z-set: rows with integer weights. A table at a version has posi
 change has any. Column names are unique within a plan, so two inputs of a join never share one; a
 plan that breaks that can't be built. Two equal subplans are one thing, computed once.
 
-    leaves       Scan  Delta  Stored  Values
+    leaves       Scan  Delta  Stored  Cut  Values
     linear       Filter  Project  UnionAll  Generate  Negate
     bilinear     Join inner
     the rest     Join left full semi anti  Aggregate  Distinct  SetOp  Window  Top
@@ -110,6 +110,21 @@ class Stored(Node):
     """The rows that the stream table itself holds, as of `since`."""
 
     columns: Columns
+
+    def __post_init__(self) -> None:
+        _check_unique(self.names)
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+@node
+class Cut(Node):
+    """Rows that a statement before this one computed, because several parts of the plan need them."""
+
+    name: str
+    columns: Columns
+    weighted: bool
 
     def __post_init__(self) -> None:
         _check_unique(self.names)
@@ -423,6 +438,7 @@ Plan = (
     Scan
     | Delta
     | Stored
+    | Cut
     | Values
     | Filter
     | Project

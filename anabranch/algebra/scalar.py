@@ -79,6 +79,7 @@ OPERATORS: Mapping[str, tuple[int, int]] = {
     ">": (2, 2),
     ">=": (2, 2),
     "<=>": (2, 2),
+    "~=": (2, 2),
     "and": (0, _MANY),
     "or": (0, _MANY),
     "not": (1, 1),
@@ -100,7 +101,11 @@ OPERATORS: Mapping[str, tuple[int, int]] = {
     "like": (2, 2),
     "raise": (1, 1),
 }
-"""Name and number of arguments. `case` takes condition, value, …, and an odd last one as ELSE."""
+"""Name and number of arguments. `case` takes condition, value, …, and an odd last one as ELSE.
+
+`~=` is an equality between types that differ, or aren't known to be the same: '1' equals 1, and 1 equals
+'01'. So it says nothing about a third value, and no key follows from it.
+"""
 
 TRUE = Literal(True)
 FALSE = Literal(False)

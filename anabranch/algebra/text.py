@@ -11,6 +11,7 @@ from decimal import Decimal
 from anabranch.algebra.plan import (
     Aggregate,
     AggregateCall,
+    Cut,
     Delta,
     Distinct,
     Filter,
@@ -37,7 +38,7 @@ from anabranch.algebra.scalar import Call, Cast, Function, Literal, Ref, Scalar,
 
 INDENT = "  "
 _INFIX = frozenset(
-    ("=", "<>", "<", "<=", ">", ">=", "<=>", "+", "-", "*", "/", "%", "||", "and", "or", "like")
+    ("=", "~=", "<>", "<", "<=", ">", ">=", "<=>", "+", "-", "*", "/", "%", "||", "and", "or", "like")
 )
 
 
@@ -77,6 +78,8 @@ def line(plan: Plan) -> str:
             return f"change of {table}: {_columns(columns)}"
         case Stored(columns):
             return f"stored rows: {_columns(columns)}"
+        case Cut(name, columns):
+            return f"rows of {name}: {_columns(columns)}"
         case Values(columns, rows):
             shown = "; ".join(_list(row) for row in rows) or "no rows"
             return f"values {', '.join(columns)}: {shown}"

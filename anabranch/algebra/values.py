@@ -130,6 +130,7 @@ _LAZY: Mapping[str, Callable[[tuple[Scalar, ...], Mapping[str, Any]], Any]] = {
 
 _STRICT: Mapping[str, Callable[..., Any]] = {
     "=": lambda a, b: a == b,
+    "~=": lambda a, b: a == b,
     "<>": lambda a, b: a != b,
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,

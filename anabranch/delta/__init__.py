@@ -75,7 +75,7 @@ def differentiate(plan: Plan) -> Plan:
             case Window():
                 return change_of_windows(part, change)
             case Top():
-                return change_of_top(part, change)
+                return change_of_top(part)
         raise TypeError(f"{type(part).__name__} is part of a change, not of a query")
 
     return change(plan)

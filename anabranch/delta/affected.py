@@ -5,7 +5,8 @@
 
 It holds whenever f treats the rows of one key apart from all others: groups by their keys, whole
 rows for DISTINCT and set operations, partitions for windows. Keys are compared so that NULL is NULL.
-Where there is no key, everything is one key: recomputed if anything changed, and only then.
+Where there is no key, everything is one key, and both ends are computed in full. (If nothing below changed,
+they are the same plan and cancel.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from anabranch.algebra.plan import (
     UnionAll,
     Window,
 )
-from anabranch.algebra.scalar import TRUE, Ref, Scalar, all_of, same
+from anabranch.algebra.scalar import Ref, Scalar, all_of, same
 from anabranch.delta.ends import Change, since, until
 
 KEY = "__k"
@@ -36,6 +37,8 @@ KEY = "__k"
 def change_of_groups(plan: Aggregate, change: Change) -> Plan:
     """Δ(γ(R)): K are the group keys."""
     keys = [key for _, key in plan.keys]
+    if not keys:
+        return _recomputed(until(plan), since(plan))
     touched = touched_keys(change(plan.input), keys)
     return _recomputed(
         replace(plan, input=restricted(until(plan.input), keys, touched)),
@@ -75,6 +78,8 @@ def change_of_sets(plan: SetOp, change: Change) -> Plan:
 def change_of_windows(plan: Window, change: Change) -> Plan:
     """Δ(ω(R)): K are the partition keys."""
     keys = list(plan.calls[0][1].partition)
+    if not keys:
+        return _recomputed(until(plan), since(plan))
     touched = touched_keys(change(plan.input), keys)
     return _recomputed(
         replace(plan, input=restricted(until(plan.input), keys, touched)),
@@ -82,13 +87,9 @@ def change_of_windows(plan: Window, change: Change) -> Plan:
     )
 
 
-def change_of_top(plan: Top, change: Change) -> Plan:
-    """Δ(top k of R): there is no key; all of it, if anything changed."""
-    touched = touched_keys(change(plan.input), [])
-    return _recomputed(
-        replace(plan, input=restricted(until(plan.input), [], touched)),
-        replace(plan, input=restricted(since(plan.input), [], touched)),
-    )
+def change_of_top(plan: Top) -> Plan:
+    """Δ(top k of R): there is no key."""
+    return _recomputed(until(plan), since(plan))
 
 
 def touched_keys(changed: Plan, keys: Sequence[Scalar]) -> Plan:
@@ -103,14 +104,15 @@ def touched_rows(plan: SetOp, change: Change) -> Plan:
 
 
 def restricted(plan: Plan, keys: Sequence[Scalar], touched: Plan) -> Plan:
-    """R ⋉ K: the rows whose key is touched."""
+    """R ⋉ K: the rows whose key is touched; without keys, all of them."""
+    if not keys:
+        return plan
     condition = all_of(same(key, Ref(f"{KEY}{index}")) for index, key in enumerate(keys))
     return Join(plan, touched, "semi", condition)
 
 
 def _key_rows(changed: Plan, keys: Sequence[Scalar]) -> Plan:
-    # Without keys a constant stands in: SQL has no rows without columns.
-    items = [(f"{KEY}{index}", key) for index, key in enumerate(keys)] or [(f"{KEY}0", TRUE)]
+    items = [(f"{KEY}{index}", key) for index, key in enumerate(keys)]
     # Added up before the keys are taken, not after: an update leaves its key's weights at zero.
     return Project(Support(Net(changed)), tuple(items))
 

@@ -91,51 +91,52 @@ def push(plan: Plan, keys: Plan, on: Scalar) -> Plan:
 
 
 def _push_join(join: Join, keys: Plan, on: Scalar) -> Plan:
-    left, right = set(join.left.names), set(join.right.names)
-    needed = set(refs(on)) & (left | right)
     if join.kind == "full":
         # Taking rows from one side would leave rows of the other without their partner.
         return Join(join, keys, "semi", on)
-    if needed <= left:
-        return replace(join, left=push(join.left, keys, on), right=_partner(join, keys, on))
+    by_left = renamed(on, _equated(join.left, join.right, join)) if join.kind == "inner" else on
+    if not set(refs(by_left)) & set(join.right.names):
+        return replace(join, left=push(join.left, keys, by_left), right=_partner(join, keys, by_left))
     if join.kind != "inner":
         return Join(join, keys, "semi", on)
-    if needed <= right:
+    by_right = renamed(on, _equated(join.right, join.left, join))
+    if not set(refs(by_right)) & set(join.left.names):
         mirrored = replace(join, left=join.right, right=join.left)
-        return replace(join, left=_partner(mirrored, keys, on), right=push(join.right, keys, on))
+        return replace(join, left=_partner(mirrored, keys, by_right), right=push(join.right, keys, by_right))
     # The key takes columns of both sides: each side is restricted by what concerns it alone, which
     # keeps too much, and the pairs by all of it.
-    parts = conjuncts(on)
-    for_left = all_of(part for part in parts if not set(refs(part)) & right)
-    for_right = all_of(part for part in parts if not set(refs(part)) & left)
     narrowed = replace(
         join,
-        left=push(join.left, keys, for_left) if set(refs(for_left)) & left else join.left,
-        right=push(join.right, keys, for_right) if set(refs(for_right)) & right else join.right,
+        left=_narrowed(join.left, join.right, keys, by_left),
+        right=_narrowed(join.right, join.left, keys, by_right),
     )
     return Join(narrowed, keys, "semi", on)
 
 
+def _narrowed(plan: Plan, other: Plan, keys: Plan, on: Scalar) -> Plan:
+    """One side of a join, restricted by the parts of a condition that don't speak of the other."""
+    foreign = set(other.names)
+    parts = all_of(part for part in conjuncts(on) if not set(refs(part)) & foreign)
+    return push(plan, keys, parts) if set(refs(parts)) & set(plan.names) else plan
+
+
 def _partner(join: Join, keys: Plan, on: Scalar) -> Plan:
     """The other side of a join whose left is restricted, restricted by the columns equated with it."""
-    equated = _equated(join)
-    needed = set(refs(on)) & set(join.left.names)
-    if not needed or not needed <= set(equated):
-        return join.right
-    return push(join.right, keys, renamed(on, equated))
+    by_right = renamed(on, _equated(join.right, join.left, join))
+    return _narrowed(join.right, join.left, keys, by_right)
 
 
-def _equated(join: Join) -> dict[str, str]:
-    """Columns of the left, each with a column of the right that must be equal to it."""
+def _equated(side: Plan, other: Plan, join: Join) -> dict[str, str]:
+    """Columns of the other side, each with a column of this side that must be equal to it."""
     found: dict[str, str] = {}
-    right = set(join.right.names)
+    here, there = set(side.names), set(other.names)
     for part in conjuncts(join.on):
         match part:
-            case Call("=" | "<=>", (Ref(one), Ref(other))):
-                if one in right and other not in right:
-                    one, other = other, one
-                if other in right and one not in right:
-                    found.setdefault(one, other)
+            case Call("=" | "<=>", (Ref(one), Ref(two))):
+                if one in here and two in there:
+                    one, two = two, one
+                if one in there and two in here:
+                    found.setdefault(one, two)
             case _:
                 pass
     return found

@@ -32,7 +32,7 @@ from anabranch.algebra.plan import (
     UnionAll,
     Window,
 )
-from anabranch.algebra.scalar import TRUE, Ref, Scalar, all_of, same
+from anabranch.algebra.scalar import Ref, Scalar, all_of, same
 from anabranch.delta import differentiate
 from anabranch.delta.affected import KEY, restricted, touched_keys, touched_rows
 from anabranch.delta.ends import until
@@ -74,14 +74,11 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
             return _from_state(top, state, names)
         case Aggregate() as core:
             keys = [Ref(name) for name, _ in core.keys]
+            if not keys:
+                return _anew(top, names, "the one group there is")
             grouped = [key for _, key in core.keys]
             touched = touched_keys(differentiate(core.input), grouped)
-            new: Plan
-            if keys:
-                new = replace(core, input=restricted(until(core.input), grouped, touched))
-            else:
-                # There is a row even for no input, so it's the result that is left out when nothing changed.
-                new = restricted(until(core), [], touched)
+            new: Plan = replace(core, input=restricted(until(core.input), grouped, touched))
             return _from_rows(top, names, keys, touched, new, "groups that the change touches")
         case Distinct() as core:
             keys = [Ref(name) for name in core.names]
@@ -99,13 +96,13 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
             return _from_rows(top, names, keys, touched, new, "rows that the change touches")
         case Window() as core if all(isinstance(key, Ref) for key in core.calls[0][1].partition):
             keys = [key for key in core.calls[0][1].partition if isinstance(key, Ref)]
+            if not keys:
+                return _anew(top, names, "the one partition there is")
             touched = touched_keys(differentiate(core.input), keys)
             new = replace(core, input=restricted(until(core.input), keys, touched))
             return _from_rows(top, names, keys, touched, new, "partitions that the change touches")
-        case Top() as core:
-            touched = touched_keys(differentiate(core.input), [])
-            new = replace(core, input=restricted(until(core.input), [], touched))
-            return _from_rows(top, names, [], touched, new, "all of it, if anything changed")
+        case Top():
+            return _anew(top, names, "first rows")
         case _:
             change = Net(differentiate(plan))
             return Maintained(plan, names, change, "change", "the change of the inputs says it all")
@@ -206,6 +203,13 @@ def _from_rows(
     return Maintained(storage.plan, storage.columns, change, "affected keys", f"recomputes the {what}")
 
 
+def _anew(top: _Top, names: tuple[str, ...], what: str) -> Maintained:
+    """Without keys: compute all of it, and take back all that is stored."""
+    storage = _storage(top, top.core, names, ())
+    change = Net(UnionAll((until(storage.plan), Negate(storage.rows))))
+    return Maintained(storage.plan, storage.columns, change, "recompute", f"computes the {what} anew")
+
+
 def _from_state(top: _Top, state: State, names: tuple[str, ...]) -> Maintained:
     """Add what the change says to what is stored."""
     storage = _storage(top, state.aggregate, names, state.needed)
@@ -220,4 +224,4 @@ def _from_state(top: _Top, state: State, names: tuple[str, ...]) -> Maintained:
 
 
 def _same(old: Sequence[Scalar]) -> Scalar:
-    return all_of(same(key, Ref(f"{KEY}{place}")) for place, key in enumerate(old)) if old else TRUE
+    return all_of(same(key, Ref(f"{KEY}{place}")) for place, key in enumerate(old))

@@ -33,6 +33,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import TRUE, Ref
+from anabranch.delta.order import narrow_partners, small_first
 from anabranch.delta.restrict import push_restrictions
 
 
@@ -43,6 +44,8 @@ def simplify(plan: Plan, *, changed: Collection[str] | None = None) -> Plan:
         drop_empty,
         push_restrictions,
         drop_empty,
+        narrow_partners,
+        small_first,
     ]
     for one in passes:
         plan = one(plan)

@@ -41,6 +41,10 @@ class Engine(Protocol):
         """How many rows a frame has, and a number that is the same for the same rows in any order."""
         ...
 
+    def difference(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
+        """How many rows, as bags, are only in the left frame, and how many only in the right."""
+        ...
+
     def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
         """The rows of Parquet files; with `positions` also `__file` and `__position`."""
         ...
@@ -93,6 +97,10 @@ class Engine(Protocol):
         self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> Frame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
+        ...
+
+    def kept(self, frame: Frame, folder: str) -> Frame:
+        """The rows of a frame, computed once: written into a new folder, and read from there."""
         ...
 
     def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:

@@ -202,6 +202,21 @@ class SparkEngine:
             row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
             return Checksum(row["n"], row["s"])
 
+    def difference(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
+        """How many rows, as bags, are only in the left frame, and how many only in the right."""
+        with translated():
+            names = self._columns(schema)
+            weighted = [
+                frame.select(*names, F.lit(weight).cast("bigint").alias(_WEIGHT))
+                for frame, weight in ((left, 1), (right, -1))
+            ]
+            net = self._net(weighted[0].unionAll(weighted[1]), schema, _WEIGHT)
+            weight = F.col(_WEIGHT)
+            row = net.agg(
+                F.sum(F.when(weight > 0, weight)).alias("l"), F.sum(F.when(weight < 0, -weight)).alias("r")
+            ).collect()[0]
+            return row["l"] or 0, row["r"] or 0
+
     def from_arrow(self, table: Any) -> Frame:
         """Arrow data as a frame."""
         with translated():
@@ -462,6 +477,12 @@ class SparkEngine:
                 )
             writer = frame.write.option("compression", "zstd")
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
+
+    def kept(self, frame: Frame, folder: str) -> Frame:
+        """The rows of a frame, computed once: written into a new folder, and read from there."""
+        self.write(frame, folder, None, {})
+        with translated():
+            return self.session.read.schema(frame.schema).parquet(folder)
 
 
 def spark_schema(schema: Schema, *, stored: bool = False) -> StructType:

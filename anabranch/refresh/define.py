@@ -6,18 +6,18 @@ columns in the same types, and, where there isn't too much of it, the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Plan
+from anabranch.algebra.plan import Delta, Plan, Scan, tables
+from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import Maintained, maintained
 from anabranch.engine.base import Frame
 from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.read.view import frame_of
-from anabranch.refresh.bind import bound
+from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK
 from anabranch.render.statement import render
 from anabranch.schema import Schema
@@ -29,6 +29,21 @@ CHECKED_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
+class Kept:
+    """One stored table of a definition, and how it is maintained."""
+
+    table: TableName
+    maintained: Maintained
+    schema: Schema
+    """What is stored, hidden columns included."""
+
+    @property
+    def reads(self) -> frozenset[TableName]:
+        """The tables that it is computed from."""
+        return frozenset(TableName.parse(name) for name in tables(self.maintained.stored))
+
+
+@dataclass(frozen=True)
 class Definition:
     """A query and how its result is kept."""
 
@@ -37,14 +52,18 @@ class Definition:
     query: Query
     """The text itself, for Spark."""
     lowered: Lowered
-    maintained: Maintained
-    schema: Schema
-    """What is stored, hidden columns included."""
+    pieces: tuple[Kept, ...]
+    """What is stored, in the order of computation: state that nobody sees, then the result."""
 
     @property
     def tables(self) -> frozenset[TableName]:
         """What it reads."""
         return self.lowered.tables
+
+    @property
+    def result(self) -> Kept:
+        """The piece that people see."""
+        return self.pieces[-1]
 
 
 def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definition:
@@ -52,37 +71,27 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
     schemas = {known: version.schema.visible for known, version in moment.versions.items()}
     lowered = lower(text, schemas)
     empty = {str(table): parts.engine.scan([], schemas[table]) for table in lowered.tables}
-
-    def types(plan: Plan) -> Mapping[str, str]:
-        return parts.engine.types_of(_over(parts, plan, plan.names, empty.__getitem__))
-
-    kept = maintained(lowered.plan, lowered.columns, types)
-    frame = _over(parts, kept.stored, kept.columns, empty.__getitem__)
-    schema = parts.engine.schema_of(frame, hidden=True)
+    kept: list[Kept] = []
+    for piece in pieces(lowered.plan, lowered.columns, str(name)):
+        kept.append(_kept(parts, piece, empty))
+        empty[piece.table] = parts.engine.scan([], kept[-1].schema)
     query = parse_query(text)
     relations = {key: empty[str(table)] for key, table in query.tables}
-    _check_types(parts.engine.schema_of(parts.engine.query(query.template, relations)), schema.visible)
-    return Definition(name, text, query, lowered, kept, schema)
+    said = parts.engine.schema_of(parts.engine.query(query.template, relations))
+    _check_types(said, kept[-1].schema.visible)
+    return Definition(name, text, query, lowered, tuple(kept))
 
 
-def contents(parts: Parts, definition: Definition, moment: Moment) -> Frame:
-    """The rows to store, computed from nothing."""
-    if definition.maintained.hidden or not definition.lowered.settled:
-        # The text has no hidden columns, and would choose among ties as it likes.
-        return planned(parts, definition, moment)
-    relations = {key: frame_of(parts, moment.version(table)) for key, table in definition.query.tables}
-    return parts.engine.query(definition.query.template, relations)
-
-
-def planned(parts: Parts, definition: Definition, moment: Moment) -> Frame:
-    """The rows to store, as the plan computes them."""
-    kept = definition.maintained
-    return _over(
-        parts,
-        kept.stored,
-        kept.columns,
-        lambda table: frame_of(parts, moment.version(TableName.parse(table))),
-    )
+def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
+    """The rows to store, computed from nothing, as of the later moment."""
+    stored = kept.maintained
+    engine = sources.parts.engine
+    if len(definition.pieces) > 1 or stored.hidden or not definition.lowered.settled:
+        # The text knows neither state nor hidden columns, and would choose among ties as it likes.
+        rendered = render(stored.stored, SPARK, stored.columns)
+        frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
+        return engine.query(rendered.template, frames)
+    return _said(definition, sources)
 
 
 def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
@@ -90,11 +99,12 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
     rows = sum(moment.version(table).rows for table in definition.tables)
     if rows > CHECKED_ROWS or not definition.lowered.settled:
         return False
-    relations = {key: frame_of(parts, moment.version(table)) for key, table in definition.query.tables}
-    said = parts.engine.query(definition.query.template, relations)
-    schema = definition.schema.visible
-    expected = parts.engine.checksum(said, schema)
-    found = parts.engine.checksum(planned(parts, definition, moment), schema)
+    sources = Sources(parts, moment, moment)
+    schema = definition.result.schema.visible
+    rendered = render(definition.lowered.plan, SPARK, definition.lowered.columns)
+    frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
+    found = parts.engine.checksum(parts.engine.query(rendered.template, frames), schema)
+    expected = parts.engine.checksum(_said(definition, sources), schema)
     if found != expected:
         raise NotIncremental(
             f'the query of "{definition.name}" is not understood: its plan gives other rows than Spark',
@@ -104,9 +114,38 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
     return True
 
 
-def _over(parts: Parts, plan: Plan, columns: tuple[str, ...], frame: Callable[[str], Frame]) -> Frame:
-    rendered = render(plan, SPARK, columns)
-    return parts.engine.query(rendered.template, bound(rendered, scans=frame))
+def recomputed(definition: Definition, sources: Sources) -> Frame:
+    """The query's result from its sources alone, as people see it."""
+    if definition.lowered.settled:
+        return _said(definition, sources)
+    rendered = render(definition.lowered.plan, SPARK, definition.lowered.columns)
+    frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
+    return sources.parts.engine.query(rendered.template, frames)
+
+
+def _said(definition: Definition, sources: Sources) -> Frame:
+    """What the text says, as Spark understands it."""
+    relations = {key: sources.frame(Scan(str(table), ())) for key, table in definition.query.tables}
+    return sources.parts.engine.query(definition.query.template, relations)
+
+
+def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
+    def over(plan: Plan, columns: tuple[str, ...]) -> Frame:
+        rendered = render(plan, SPARK, columns)
+        frames = {key: empty[leaf.table] for key, leaf in rendered.leaves if isinstance(leaf, Scan | Delta)}
+        return parts.engine.query(rendered.template, frames)
+
+    def types(plan: Plan) -> Mapping[str, str]:
+        return parts.engine.types_of(over(plan, plan.names))
+
+    kept = maintained(piece.plan, piece.columns, types)
+    schema = parts.engine.schema_of(over(kept.stored, kept.columns), hidden=True)
+    return Kept(TableName.parse(piece.table), kept, schema)
+
+
+def _scan(sources: Sources, leaf: object) -> Frame:
+    assert isinstance(leaf, Scan), "a query reads tables, not changes"
+    return sources.frame(leaf)
 
 
 def _check_types(said: Schema, planned: Schema) -> None:

@@ -1,101 +1,97 @@
 """One stream table, from one moment of its sources to a later one.
 
-`fill` computes everything, `differentiate` only what changed. Both edit a working table; making it visible
-is the commit's business.
+`fill` computes everything, `refresh` only what changed. Both edit working tables; making them visible is the
+commit's business.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 
-from anabranch.algebra.plan import At, Delta, Scan, is_empty
+from anabranch.algebra.plan import Delta, Scan, is_empty
+from anabranch.delta.cuts import cut
 from anabranch.delta.root import Maintained
 from anabranch.delta.simplify import simplify
 from anabranch.engine.base import Frame
-from anabranch.ledger.records import Moment, Version
+from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.read.view import change_pieces, frame_of
-from anabranch.refresh.bind import bound
-from anabranch.refresh.define import Definition, contents
+from anabranch.refresh.define import Definition, Kept, contents
+from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK
-from anabranch.render.statement import Rendered, render
-from anabranch.schema import Schema
-from anabranch.storage.files import check_files, written_files
+from anabranch.render.statement import Leaf, Rendered, render
+from anabranch.storage.files import written_files
 from anabranch.write.merge import apply_change
 from anabranch.write.rewrite import RowCounts, write_frame
 from anabranch.write.working import WorkingTable
 
-
-@dataclass(frozen=True)
-class Interval:
-    """What a refresh covers: the sources as of two moments."""
-
-    since: Moment
-    until: Moment
-
-    def changed(self, tables: frozenset[TableName]) -> frozenset[TableName]:
-        """The tables whose rows may differ between the two."""
-        return frozenset(table for table in tables if self._moved(table))
-
-    def _moved(self, table: TableName) -> bool:
-        before, after = self.since.version(table), self.until.version(table)
-        return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
+Tables = Mapping[TableName, WorkingTable]
+Statements = tuple[tuple[str, Rendered], ...]
+"""Statements to run in order; the rows of all but the last are read by those after it, by name."""
 
 
-def fill(parts: Parts, definition: Definition, table: WorkingTable, moment: Moment) -> RowCounts:
+def fill(parts: Parts, definition: Definition, tables: Tables, moment: Moment) -> RowCounts:
     """Replace everything stored by the query's result at a moment."""
-    frame = contents(parts, definition, moment)
-    deleted = table.clear()
-    conformed = parts.engine.conform(frame, table.schema, str(table.name), by_position=True)
-    folder = f"{table.folder}/data/{parts.clock.new_id()}"
-    write_frame(parts, conformed, folder, table)
-    files = written_files(parts.warehouse, folder, table.layout)
-    table.append(files)
-    return RowCounts(inserted=sum(file.rows for file in files), deleted=deleted)
+    counts = RowCounts()
+    staged: dict[TableName, WorkingTable] = {}
+    for kept in definition.pieces:
+        table = tables[kept.table]
+        frame = contents(definition, kept, Sources(parts, moment, moment, staged))
+        deleted = table.clear()
+        conformed = parts.engine.conform(frame, table.schema, str(kept.table), by_position=True)
+        folder = f"{table.folder}/data/{parts.clock.new_id()}"
+        write_frame(parts, conformed, folder, table)
+        files = written_files(parts.warehouse, folder, table.layout)
+        table.append(files)
+        staged[kept.table] = table
+        counts = RowCounts(inserted=sum(file.rows for file in files), deleted=deleted)
+    return counts
 
 
-def refresh(parts: Parts, definition: Definition, table: WorkingTable, interval: Interval) -> RowCounts:
+def refresh(parts: Parts, definition: Definition, tables: Tables, since: Moment, until: Moment) -> RowCounts:
     """Apply what the sources' changes make of the stored rows."""
-    changed = interval.changed(definition.tables)
-    statement = change_statement(definition.maintained, frozenset(str(name) for name in changed))
-    if statement is None:
+    counts = RowCounts()
+    staged: dict[TableName, WorkingTable] = {}
+    for kept in definition.pieces:
+        table = tables[kept.table]
+        sources = Sources(parts, since, until, staged)
+        counts = _maintain(parts, kept, table, sources)
+        staged[kept.table] = table
+    return counts
+
+
+def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -> RowCounts:
+    statements = change_statements(kept.maintained, sources.changed(kept.reads))
+    if not statements:
         return RowCounts()
-    frames = bound(
-        statement,
-        leaf=lambda leaf: _leaf(parts, leaf, interval),
-        stored=lambda: _stored(parts, table),
-    )
-    return apply_change(parts, table, parts.engine.query(statement.template, frames))
+    steps: dict[str, Frame] = {}
+    folders: list[str] = []
+
+    def relation(leaf: Leaf) -> Frame:
+        if isinstance(leaf, Scan | Delta):
+            return sources.frame(leaf)
+        return steps[leaf.name] if hasattr(leaf, "name") else sources.stored(table)
+
+    try:
+        for name, statement in statements:
+            frames = {placeholder: relation(leaf) for placeholder, leaf in statement.leaves}
+            frame = parts.engine.query(statement.template, frames)
+            if name:
+                folders.append(f"{table.folder}/changes/{parts.clock.new_id()}")
+                steps[name] = parts.engine.kept(frame, folders[-1])
+        return apply_change(parts, table, frame)
+    finally:
+        for folder in folders:
+            parts.warehouse.clear(folder)
 
 
 @lru_cache(maxsize=1024)
-def change_statement(kept: Maintained, changed: frozenset[str]) -> Rendered | None:
-    """The statement that computes a change, given which tables changed; None if nothing can have."""
+def change_statements(kept: Maintained, changed: frozenset[str]) -> Statements:
+    """The statements that compute a change, given which tables changed; none if nothing can have."""
     plan = simplify(kept.change, changed=changed)
-    return None if is_empty(plan) or not changed else render(plan, SPARK, kept.columns)
-
-
-def _leaf(parts: Parts, leaf: Scan | Delta, interval: Interval) -> Frame:
-    name = TableName.parse(leaf.table)
-    if isinstance(leaf, Scan):
-        moment = interval.since if leaf.at is At.SINCE else interval.until
-        return frame_of(parts, moment.version(name))
-    return _change(parts, leaf, interval.since.version(name), interval.until.version(name))
-
-
-def _change(parts: Parts, leaf: Delta, before: Version, after: Version) -> Frame:
-    pieces = change_pieces(parts, before, after)
-    check_files(parts.warehouse, dict.fromkeys((piece.path for piece in pieces), None))
-    by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
-    # Only what is read: rows that differ elsewhere cancel, and needn't be computed with.
-    wanted = {name for _, name in leaf.columns}
-    schema = Schema(tuple(column for column in after.schema if column.name in wanted))
-    return parts.engine.change(by_sign["+"], by_sign["-"], by_sign["~"], schema)
-
-
-def _stored(parts: Parts, table: WorkingTable) -> Frame:
-    files = {path: file.size for path, file in sorted(table.live().items())}
-    check_files(parts.warehouse, files)
-    return parts.engine.scan(list(files), table.schema)
+    if not changed or is_empty(plan):
+        return ()
+    steps = cut(plan)
+    before = [(leaf.name, render(step, SPARK)) for leaf, step in steps.before]
+    return (*before, ("", render(steps.last, SPARK, kept.columns)))

@@ -18,6 +18,7 @@ _BINARY: Mapping[str, type[exp.Binary]] = {
     ">": exp.GT,
     ">=": exp.GTE,
     "<=>": exp.NullSafeEQ,
+    "~=": exp.EQ,
     "+": exp.Add,
     "-": exp.Sub,
     "*": exp.Mul,

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from anabranch.algebra.plan import (
     Aggregate,
+    Cut,
     Delta,
     Distinct,
     Filter,
@@ -31,13 +32,13 @@ from anabranch.algebra.plan import (
     Values,
     Window,
 )
+from anabranch.algebra.weights import Weighted
 from anabranch.render.dialect import Dialect
 from anabranch.render.grouping import aggregate_sql, tally_sql, top_sql, window_sql
 from anabranch.render.scalars import column, named, raw, scalar_sql, select
-from anabranch.render.weights import Weighted
 
 WEIGHT = "__w"
-Leaf = Scan | Delta | Stored
+Leaf = Scan | Delta | Stored | Cut
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Rendered:
     """A statement in which `{leaf_0}`, `{leaf_1}`, … stand for tables, and what they stand for.
 
     A leaf lists the columns that are read of it, under the table's own names, which its relation
-    must have; that of a `Delta` also has `__weight`.
+    must have; that of a `Delta` also has `__weight`, that of a weighted `Cut` also has `__w`.
     """
 
     template: str
@@ -92,7 +93,7 @@ class _Rendering:
 
     def _query(self, plan: Plan) -> exp.Query:
         match plan:
-            case Scan() | Delta() | Stored():
+            case Scan() | Delta() | Stored() | Cut():
                 return self._leaf(plan)
             case Values():
                 return self._values(plan)
@@ -133,12 +134,16 @@ class _Rendering:
                 key = ("delta", table)
             case Stored():
                 key = ("stored",)
+            case Cut(name):
+                key = ("cut", name)
         placeholder, seen = self._leaves.get(key, (f"leaf_{len(self._leaves)}", plan))
         own = dict.fromkeys(name for leaf in (seen, plan) for _, name in leaf.columns)
         self._leaves[key] = (placeholder, replace(plan, columns=tuple((name, name) for name in own)))
         items = [named(name, column(own)) for name, own in plan.columns]
         if isinstance(plan, Delta):
             items.append(named(WEIGHT, column("__weight")))
+        elif isinstance(plan, Cut) and plan.weighted:
+            items.append(column(WEIGHT))
         return select(items, _leaf_name(placeholder))
 
     def _values(self, plan: Values) -> exp.Select:

@@ -95,9 +95,11 @@ def _with_deletes(
         *[called(value, text) for value, text in zip(values, hidden, strict=True)],
     )
     matched = present(column(FILE))
+    # A column that is NULL in every incoming row has no type of its own, and CASE would refuse it.
+    gone = verbatim(f"({delete_when.template(placeholders)}) <=> TRUE")
     action = choose(
         [
-            (verbatim(delete_when.template(placeholders)), choose([(matched, number(DELETE))])),
+            (gone, choose([(matched, number(DELETE))])),
             (matched.copy(), number(UPDATE)),
             (verbatim("TRUE"), number(INSERT)),
         ]

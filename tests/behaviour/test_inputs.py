@@ -67,6 +67,14 @@ def test_every_small_kind_of_rows_is_merged(spark_lake, form):
     assert contents(spark_lake) == [*EXPECTED, (3, "west", "3.00")]
 
 
+def test_a_flag_that_is_null_in_every_incoming_row_deletes_nothing(spark_lake):
+    spark_lake.create_table("t", "id INT, v INT")
+    spark_lake.insert("t", [(1, 1)])
+    rows = [{"id": 1, "v": 2, "gone": None}, {"id": 2, "v": 3, "gone": None}]
+    spark_lake.merge("t", rows, on=["id"], delete_when="gone")
+    assert sorted(map(tuple, spark_lake.table("t").collect())) == [(1, 2), (2, 3)]
+
+
 def test_a_frame_is_inserted_by_name_and_merged(spark_lake):
     lake = spark_lake
     session = lake._parts.engine.session

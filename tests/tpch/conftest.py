@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.tpch.data import GENERATOR, generate, generator
+from tests.tpch.data import generate
 
 
 @pytest.fixture(scope="session")
 def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the eight tables at scale factor 0.01."""
-    if generator() is None:
-        pytest.skip(f"{GENERATOR} is not installed")
     folder = tmp_path_factory.mktemp("tpch")
     generate(folder, 0.01)
     return folder

@@ -11,6 +11,7 @@ from anabranch.names import TableName, check_column_name
 from anabranch.schema import Schema
 from anabranch.sql.depth import deep_recursion
 from anabranch.sql.lexical import SqlText, place, read
+from anabranch.sql.lower.coercions import marked
 from anabranch.sql.lower.context import Context, Rules
 from anabranch.sql.lower.correlate import correlate
 from anabranch.sql.lower.expressions import MAX_ARGUMENTS
@@ -83,7 +84,7 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
     if query.order and not cuts(query):
         context.notice("ORDER BY at the end is dropped: a table has no order")
     _check_plan(relation.plan)
-    plan = pruned(relation.plan)
+    plan = marked(pruned(relation.plan), context.types)
     # A plan keeps its hash; computed here, no later walk has to descend for it.
     hash(plan)
     names = tuple(field.name for field in relation.fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anabranch.algebra.plan import (
+    Cut,
     Delta,
     Filter,
     Generate,
@@ -34,6 +35,8 @@ class Weighted:
         match plan:
             case Delta() | Negate():
                 return True
+            case Cut(_, _, weighted):
+                return weighted
             case Support() | Tally():
                 return False
             case Filter() | Project() | Generate() | Net():

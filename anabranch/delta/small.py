@@ -1,0 +1,96 @@
+"""Which parts of a change plan have few rows, judged by their shape alone: what comes from a change has."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from anabranch.algebra.plan import (
+    Aggregate,
+    Cut,
+    Delta,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    SetOp,
+    Support,
+    Tally,
+    Top,
+    UnionAll,
+    Values,
+    Window,
+)
+from anabranch.algebra.scalar import Call, Scalar, conjuncts, refs
+
+
+class Small:
+    """Whether a plan has few rows; each subplan is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Plan, bool] = {}
+
+    def __call__(self, plan: Plan) -> bool:
+        """Whether it has, compared with the tables it reads."""
+        found = self._known.get(plan)
+        if found is None:
+            found = self._known[plan] = self._look(plan)
+        return found
+
+    def _look(self, plan: Plan) -> bool:
+        match plan:
+            case Delta() | Values() | Cut():
+                return True
+            case Aggregate(_, keys) if not keys:
+                return True
+            case Top(_, _, limit) if limit is not None:
+                return True
+            case Filter() | Project() | Generate() | Negate() | Net() | Support() | Distinct() | Tally():
+                return self(plan.input)
+            case Aggregate() | Window() | Top():
+                return self(plan.input)
+            case UnionAll(parts):
+                return all(self(part) for part in parts)
+            case SetOp(left, _):
+                return self(left)
+            case Join():
+                return self._join(plan)
+            case _:
+                return False
+
+    def _join(self, plan: Join) -> bool:
+        left, right = self(plan.left), self(plan.right)
+        match plan.kind:
+            case "inner":
+                # Without an equality, one small side still meets every row of the other.
+                return (left and right) or ((left or right) and bool(equalities(plan)))
+            case "semi":
+                return left or (right and bool(equalities(plan)))
+            case "left" | "anti":
+                return left
+            case "full":
+                return left and right
+
+
+def equalities(join: Join) -> list[tuple[str, Scalar, Scalar]]:
+    """What a join's condition equates, and how: a value of the left with a value of the right."""
+    return equated(join.on, set(join.left.names), set(join.right.names))
+
+
+def equated(condition: Scalar, left: Set[str], right: Set[str]) -> list[tuple[str, Scalar, Scalar]]:
+    """The values that a condition equates between two sets of columns."""
+    found: list[tuple[str, Scalar, Scalar]] = []
+    for part in conjuncts(condition):
+        match part:
+            case Call("=" | "<=>" | "~=" as op, (one, two)):
+                ones, twos = set(refs(one)), set(refs(two))
+                if ones and twos and ones <= left and twos <= right:
+                    found.append((op, one, two))
+                elif ones and twos and ones <= right and twos <= left:
+                    found.append((op, two, one))
+            case _:
+                pass
+    return found

@@ -1,0 +1,82 @@
+"""What a refresh reads: tables at both ends of an interval, and what changed in between.
+
+A table is either as committed, or staged: changed by this very refresh, and not yet visible to anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anabranch.algebra.plan import At, Delta, Scan
+from anabranch.engine.base import Frame
+from anabranch.ledger.records import Moment, Version
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.read.view import change_pieces, live_files
+from anabranch.schema import Schema
+from anabranch.storage.changes import Piece
+from anabranch.storage.files import check_files
+from anabranch.write.working import WorkingTable
+
+Sizes = Mapping[str, int]
+"""Files, with their sizes."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The tables that a refresh reads, as of two moments."""
+
+    parts: Parts
+    since: Moment
+    until: Moment
+    staged: Mapping[TableName, WorkingTable] = field(default_factory=dict)
+
+    def changed(self, tables: frozenset[TableName]) -> frozenset[str]:
+        """The tables whose rows may differ between the two moments."""
+        return frozenset(str(table) for table in tables if self._moved(table))
+
+    def _moved(self, name: TableName) -> bool:
+        if (table := self.staged.get(name)) is not None:
+            return bool(table.pieces)
+        before, after = self.since.version(name), self.until.version(name)
+        return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
+
+    def frame(self, leaf: Scan | Delta) -> Frame:
+        """The rows that a leaf of a plan stands for."""
+        name = TableName.parse(leaf.table)
+        if isinstance(leaf, Delta):
+            return self._change(name, leaf)
+        table = self.staged.get(name)
+        if table is not None:
+            files = table.base_files() if leaf.at is At.SINCE else table.live()
+            return self._scan({path: file.size for path, file in files.items()}, table.schema)
+        version = (self.since if leaf.at is At.SINCE else self.until).version(name)
+        sizes = {file.path: file.size for file in live_files(self.parts, version)}
+        return self._scan(sizes, version.schema)
+
+    def stored(self, table: WorkingTable) -> Frame:
+        """What a table holds as far as this refresh has got, hidden columns included."""
+        return self._scan({path: file.size for path, file in table.live().items()}, table.schema)
+
+    def _scan(self, sizes: Sizes, schema: Schema) -> Frame:
+        check_files(self.parts.warehouse, sizes)
+        return self.parts.engine.scan(sorted(sizes), schema)
+
+    def _change(self, name: TableName, leaf: Delta) -> Frame:
+        pieces, schema = self._pieces(name)
+        check_files(self.parts.warehouse, dict.fromkeys((piece.path for piece in pieces), None))
+        by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
+        # Only what is read: rows that differ elsewhere cancel, and needn't be computed with.
+        wanted = {own for _, own in leaf.columns}
+        narrow = Schema(tuple(column for column in schema if column.name in wanted))
+        return self.parts.engine.change(by_sign["+"], by_sign["-"], by_sign["~"], narrow)
+
+    def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:
+        if (table := self.staged.get(name)) is not None:
+            return list(table.pieces), table.schema
+        before: Version | None = self.since.version(name)
+        after = self.until.version(name)
+        if before is not None and before.table_id != after.table_id:
+            before = None
+        return change_pieces(self.parts, before, after), after.schema

@@ -1,0 +1,55 @@
+"""A query that is stored in a lake and kept by refreshes: the real parts, without a scheduler."""
+
+from __future__ import annotations
+
+import anabranch as ab
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.define import Definition, check_plan, define
+from anabranch.refresh.run import fill, refresh
+from anabranch.refresh.verify import Verified, verify
+from anabranch.write.rewrite import RowCounts
+from anabranch.write.working import WorkingTable
+
+
+class Kept:
+    """One stored query, at the lsn it reflects."""
+
+    def __init__(self, lake: ab.Lake, name: str, text: str) -> None:
+        self._lake = lake
+        self._name = TableName.parse(name)
+        moment = self._parts.catalog.moment()
+        self.definition: Definition = define(self._parts, self._name, text, moment)
+        self.checked = check_plan(self._parts, self.definition, moment)
+        parts = self._parts
+        tables = {
+            kept.table: WorkingTable.create(
+                parts.reader, parts.clock.new_id(), kept.table, "stream", kept.schema
+            )
+            for kept in self.definition.pieces
+        }
+        fill(parts, self.definition, tables, moment)
+        with lake.transaction() as tx:
+            for table in tables.values():
+                tx.enter(table)
+        self.lsn = moment.lsn
+
+    @property
+    def _parts(self) -> Parts:
+        return self._lake._parts
+
+    def refresh(self) -> RowCounts:
+        """Bring it to the lake's newest lsn, differentially."""
+        catalog = self._parts.catalog
+        since, until = catalog.moment(self.lsn), catalog.moment()
+        with self._lake.transaction() as tx:
+            tables = {kept.table: tx.working(kept.table) for kept in self.definition.pieces}
+            counts = refresh(self._parts, self.definition, tables, since, until)
+        self.lsn = until.lsn
+        return counts
+
+    def verify(self) -> Verified:
+        """Hold what is stored against the query, recomputed over the same sources."""
+        catalog = self._parts.catalog
+        stored = catalog.moment().version(self._name)
+        return verify(self._parts, self.definition, stored, catalog.moment(self.lsn))
