@@ -77,13 +77,11 @@ def exact_state(plan: Aggregate, types: Callable[[Plan], Mapping[str, str]]) -> 
     def named(call: AggregateCall, prefix: str) -> str:
         return names.setdefault(call, f"{prefix}{len(names)}")
 
-    sums: dict[str, str] = {}
     averages: dict[str, tuple[str, str]] = {}
     for name, call in plan.calls:
         if call.function != "count":
             count = named(replace(call, function="count"), COUNT)
             total = named(replace(call, function="sum"), SUM)
-            sums[total] = count
             if call.function == "avg":
                 averages[name] = (total, count)
     if plan.keys:
@@ -92,6 +90,12 @@ def exact_state(plan: Aggregate, types: Callable[[Plan], Mapping[str, str]]) -> 
     aggregate = replace(
         plan, calls=(*plan.calls, *((name, call) for call, name in names.items() if name not in own))
     )
+    # A call may stand twice, under two names: both are sums.
+    sums = {
+        name: names[replace(call, function="count")]
+        for name, call in aggregate.calls
+        if call.function == "sum"
+    }
     # Asked only where nothing cheaper says no: it takes the engine.
     known = types(aggregate) if sums else {}
     if not all(_is_exact(known[total]) for total in sums):

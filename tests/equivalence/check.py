@@ -1,16 +1,25 @@
-"""The one law that everything rests on: old result + change = new result, for a drawn query."""
+"""The one law that everything rests on: old result + change = new result, for a drawn query.
+
+It is held against the rules, against what they are simplified to, against what is stored at the root, and
+against the steps that a refresh would take, state below the root included.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.algebra.evaluate import Tables, ZSet, evaluate, plus
-from anabranch.algebra.plan import Aggregate, Plan
+from anabranch.algebra.evaluate import Tables, ZSet, evaluate, net, plus
+from anabranch.algebra.plan import Aggregate, Filter, Plan, Project
 from anabranch.delta import differentiate
-from anabranch.delta.ends import since
+from anabranch.delta.cuts import Steps, cut
+from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import maintained
 from anabranch.delta.simplify import simplify
 from tests.equivalence.draw import Draw
+
+RESULT = "q"
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,10 @@ class Mismatch:
     found: ZSet
 
 
+Finding = tuple[str, ZSet, ZSet]
+"""What was checked, what it should be, what it is."""
+
+
 def drawn_types(plan: Plan) -> dict[str, str]:
     """What the engine would say: everything that is drawn is made of integers."""
     averages = (
@@ -34,33 +47,141 @@ def drawn_types(plan: Plan) -> dict[str, str]:
     return {name: "double" if name in averages else kind for name in plan.names}
 
 
+def averaged(plan: Plan) -> Plan:
+    """The query with averages for the sums at its root: only there do averages have a rule of their own."""
+    match plan:
+        case Project() | Filter():
+            return replace(plan, input=averaged(plan.input))
+        case Aggregate():
+            calls = [
+                (
+                    name,
+                    replace(call, function="avg") if call.function == "sum" and not call.distinct else call,
+                )
+                for name, call in plan.calls
+            ]
+            return replace(plan, calls=tuple(calls))
+        case _:
+            return plan
+
+
+class Kept:
+    """A piece of a query, stored and maintained round by round."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+        self.root = maintained(piece.plan, piece.columns, drawn_types)
+        self.rows: ZSet = {}
+        self._known: dict[frozenset[str], tuple[Plan, Steps]] = {}
+
+    def fill(self, tables: Tables) -> Tables:
+        """Store everything; the tables with this one among them, the same at both ends."""
+        self.rows = evaluate(self.root.stored, tables)
+        return self._among(tables, self.rows, self.rows)
+
+    def refresh(self, tables: Tables, *, in_steps: bool) -> tuple[Tables, Finding]:
+        """Let the change become of what is stored; the tables with this one among them, at both ends."""
+        seen = replace(tables, stored_columns=self.root.columns, stored=self.rows)
+        expected = evaluate(self.root.stored, tables)
+        plan, steps = self.smaller(changed_tables(tables))
+        what, found = "root", plus(self.rows, evaluate(self.root.change, seen))
+        if found == dict(expected):
+            what = "root in steps" if in_steps else "simplified root"
+            found = plus(self.rows, _run(steps, seen) if in_steps else evaluate(plan, seen))
+        after = self._among(tables, self.rows, expected)
+        self.rows = expected
+        return after, (f"{what} of {self.piece.table}", expected, found)
+
+    def smaller(self, changed: frozenset[str]) -> tuple[Plan, Steps]:
+        """The change of what is stored, simplified, whole and in steps."""
+        if changed not in self._known:
+            plan = simplify(self.root.change, changed=changed)
+            self._known[changed] = plan, cut(plan)
+        return self._known[changed]
+
+    @property
+    def visible(self) -> ZSet:
+        """What is stored, without the hidden columns."""
+        return net((row[: len(self.piece.columns)], weight) for row, weight in self.rows.items())
+
+    def _among(self, tables: Tables, before: ZSet, after: ZSet) -> Tables:
+        name = self.piece.table
+        return replace(
+            tables,
+            columns={**tables.columns, name: self.root.columns},
+            since={**tables.since, name: before},
+            until={**tables.until, name: after},
+        )
+
+
+def kept_ways(plan: Plan) -> list[list[Kept]]:
+    """The ways to keep a query: by itself, and over state below its root where it has some."""
+    ways = [(Piece(RESULT, plan, plan.names),), pieces(plan, plan.names, RESULT)]
+    return [[Kept(piece) for piece in way] for way in dict.fromkeys(ways)]
+
+
+def changed_tables(tables: Tables) -> frozenset[str]:
+    """The tables that differ between the two ends."""
+    return frozenset(name for name in tables.until if dict(tables.since[name]) != dict(tables.until[name]))
+
+
+def _run(steps: Steps, tables: Tables) -> ZSet:
+    done: dict[str, ZSet] = {}
+    for leaf, plan in steps.before:
+        done[leaf.name] = evaluate(plan, replace(tables, cuts=done))
+    return evaluate(steps.last, replace(tables, cuts=done))
+
+
 def check_seed(seed: int, *, depth: int = 4, rounds: int = 10) -> tuple[Plan, Mismatch | None]:
     """Draw a database, a query and changes; the query, and the first mismatch if there is one."""
     draw = Draw(seed)
     database = draw.database()
     plan = draw.query(database, depth)
-    change = differentiate(plan)
-    root = maintained(plan, plan.names, drawn_types)
-    smaller: dict[frozenset[str], tuple[Plan, Plan]] = {}
     before = draw.contents(database)
-    old = evaluate(plan, Tables(database.columns, before, before))
+    history = [before]
     for _ in range(rounds):
-        after = draw.changed(database, before)
-        tables = Tables(database.columns, before, after)
-        new = evaluate(plan, tables)
-        changed = frozenset(name for name in after if dict(before[name]) != dict(after[name]))
-        if changed not in smaller:
-            smaller[changed] = simplify(change, changed=changed), simplify(root.change, changed=changed)
-        for what, candidate in (("rules", change), ("simplified", smaller[changed][0])):
-            found = plus(old, evaluate(candidate, tables))
-            if found != dict(new):
-                return plan, Mismatch(seed, what, plan, tables, new, found)
-        stored = evaluate(since(root.stored), tables)
-        tables = replace(tables, stored_columns=root.columns, stored=stored)
-        kept = evaluate(root.stored, tables)
-        for what, candidate in (("root", root.change), ("simplified root", smaller[changed][1])):
-            found = plus(stored, evaluate(candidate, tables))
-            if found != dict(kept):
-                return plan, Mismatch(seed, what, plan, tables, kept, found)
-        before, old = after, new
-    return plan, None
+        history.append(draw.changed(database, history[-1]))
+    return plan, check_history(seed, averaged(plan) if seed % 2 else plan, database.columns, history)
+
+
+def check_history(
+    seed: int, plan: Plan, columns: Mapping[str, tuple[str, ...]], history: list[dict[str, ZSet]]
+) -> Mismatch | None:
+    """Follow a query through the contents of its tables; the first mismatch if there is one."""
+    query = _Query(plan, Tables(columns, history[0], history[0]))
+    for number, (before, after) in enumerate(itertools.pairwise(history)):
+        tables = Tables(columns, before, after)
+        for what, expected, found in query.refresh(tables, in_steps=number % 2 == 0):
+            if dict(expected) != dict(found):
+                return Mismatch(seed, what, plan, tables, expected, found)
+    return None
+
+
+class _Query:
+    """A query and all the ways to keep its result."""
+
+    def __init__(self, plan: Plan, tables: Tables) -> None:
+        self._plan = plan
+        self._change = differentiate(plan)
+        self._ways = kept_ways(plan)
+        self._smaller: dict[frozenset[str], Plan] = {}
+        self._old = evaluate(plan, tables)
+        for way in self._ways:
+            staged = tables
+            for kept in way:
+                staged = kept.fill(staged)
+
+    def refresh(self, tables: Tables, *, in_steps: bool) -> Iterator[Finding]:
+        new = evaluate(self._plan, tables)
+        changed = changed_tables(tables)
+        if changed not in self._smaller:
+            self._smaller[changed] = simplify(self._change, changed=changed)
+        yield "rules", new, plus(self._old, evaluate(self._change, tables))
+        yield "simplified", new, plus(self._old, evaluate(self._smaller[changed], tables))
+        for way in self._ways:
+            staged = tables
+            for kept in way:
+                staged, finding = kept.refresh(staged, in_steps=in_steps)
+                yield finding
+            yield "what is stored", new, way[-1].visible
+        self._old = new

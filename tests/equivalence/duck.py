@@ -7,49 +7,82 @@ from typing import Any
 import duckdb
 
 from anabranch.algebra.evaluate import ZSet, minus, net
-from anabranch.algebra.plan import Delta, Plan, Scan
+from anabranch.algebra.plan import Cut, Delta, Plan, Scan, Stored
+from anabranch.delta.cuts import Steps
+from anabranch.delta.ends import since, until
 from anabranch.render.dialect import DUCKDB
 from anabranch.render.statement import Leaf, Rendered, render
 from tests.equivalence.draw import LIST, Database
+
+STORED = "stored_rows"
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A database in memory; with tables so small, threads only wait for each other."""
+    return duckdb.connect(config={"threads": 1})
 
 
 class Duck:
     """Tables at both ends of an interval, and their change, in one DuckDB."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, connection: duckdb.DuckDBPyConnection) -> None:
         self._database = database
-        self._connection = duckdb.connect()
-        self._texts: dict[Plan, str] = {}
+        self._connection = connection
+        self._texts: dict[tuple[Plan, tuple[str, ...]], str] = {}
 
     def load(self, before: dict[str, ZSet], after: dict[str, ZSet]) -> None:
+        statements: list[str] = []
         for table in self._database.tables:
-            self._put(f"{table}_since", table, before[table], weighted=False)
-            self._put(f"{table}_until", table, after[table], weighted=False)
-            self._put(f"{table}_change", table, minus(after[table], before[table]), weighted=True)
+            statements += self._put(f"{table}_since", table, before[table], weighted=False)
+            statements += self._put(f"{table}_until", table, after[table], weighted=False)
+            statements += self._put(
+                f"{table}_change", table, minus(after[table], before[table]), weighted=True
+            )
+        self._connection.execute(f"BEGIN; {'; '.join(statements)}; COMMIT")
 
     def evaluate(self, plan: Plan) -> ZSet:
         """The Z-set of a plan, as DuckDB computes it."""
-        if plan not in self._texts:
-            self._texts[plan] = _bound(render(plan, DUCKDB))
-        cursor = self._connection.execute(self._texts[plan])
+        cursor = self._connection.execute(self._text(plan, plan.names))
         weighted = bool(cursor.description) and cursor.description[-1][0] == "__w"
         rows = [tuple(_plain(value) for value in row) for row in cursor.fetchall()]
         return net((row[:-1], int(row[-1])) if weighted else (row, 1) for row in rows)
 
-    def _put(self, name: str, table: str, rows: ZSet, *, weighted: bool) -> None:
+    def store(self, table: str, plan: Plan, columns: tuple[str, ...]) -> tuple[ZSet, ZSet]:
+        """Make a table of a plan's rows at both ends, the earlier of which is what is stored; its rows."""
+        made = [
+            f"CREATE OR REPLACE TEMP TABLE {name} AS {self._text(end(plan), columns)}"
+            for name, end in ((f"{table}_since", since), (f"{table}_until", until))
+        ]
+        stored = f"CREATE OR REPLACE TEMP VIEW {STORED} AS FROM {table}_since"
+        self._connection.execute(f"BEGIN; {'; '.join([*made, stored])}; COMMIT")
+        both = Scan(table, tuple((column, column) for column in columns))
+        return self.evaluate(since(both)), self.evaluate(both)
+
+    def run(self, steps: Steps) -> ZSet:
+        """The Z-set of a plan in steps: each one's rows become a table that those after it read."""
+        for leaf, plan in steps.before:
+            text = self._text(plan, plan.names)
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {leaf.name} AS {text}")
+        return self.evaluate(steps.last)
+
+    def _text(self, plan: Plan, columns: tuple[str, ...]) -> str:
+        if (plan, columns) not in self._texts:
+            self._texts[plan, columns] = _bound(render(plan, DUCKDB, columns))
+        return self._texts[plan, columns]
+
+    def _put(self, name: str, table: str, rows: ZSet, *, weighted: bool) -> list[str]:
         columns = [
             f"{column} {'INTEGER[]' if kind == LIST else 'INTEGER'}"
             for column, kind in self._database.tables[table]
         ]
         columns += ["__weight BIGINT"] if weighted else []
-        self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(columns)})")
+        made = f"CREATE OR REPLACE TEMP TABLE {name} ({', '.join(columns)})"
         listed: list[str] = []
         for row, weight in rows.items():
             values = (*row, weight) if weighted else row
             text = f"({', '.join(_shown(value) for value in values)})"
             listed += [text] if weighted else [text] * weight
-        if listed:
-            self._connection.execute(f"INSERT INTO {name} VALUES {', '.join(listed)}")
+        return [made, f"INSERT INTO {name} VALUES {', '.join(listed)}"] if listed else [made]
 
 
 def _shown(value: Any) -> str:
@@ -68,7 +101,10 @@ def _relation(leaf: Leaf) -> str:
             return f"{table}_{at.name.lower()}"
         case Delta(table):
             return f"{table}_change"
-    raise AssertionError("nothing is stored in these tests")
+        case Stored():
+            return STORED
+        case Cut(name):
+            return name
 
 
 def _plain(value: Any) -> Any:
