@@ -19,6 +19,7 @@ from anabranch.parts import Parts
 from anabranch.read.looking import TableInfo, list_tables
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
+from anabranch.refresh.explain import Explanation, explain
 from anabranch.statements import run_statement
 from anabranch.storage.rows import repeatable
 from anabranch.upkeep import Upkeep, compact, maintain
@@ -165,6 +166,13 @@ class Lake:
     def sql(self, text: str) -> Any:
         """Run a statement: a SELECT gives a DataFrame, a change gives what it did."""
         return run_statement(self._parts, text)
+
+    def explain(self, query: str) -> Explanation:
+        """How a query would be maintained: strategy and reason per operator, what is stored, which SQL runs.
+
+        `print` it. A query that can't be maintained incrementally is explained too: it says why not.
+        """
+        return explain(self._parts, query, self._parts.catalog.moment())
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

@@ -8,6 +8,7 @@ allowed). The folder names the stage:
     differentiating   the plan of its change
     simplifying       the same, given which tables changed
     rendering         that plan as SQL for Spark; without a `changed` line, the query's own plan
+    explaining        the query's plan, with the strategy of every operator and why it was chosen
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.algebra.plan import Plan
+from anabranch.algebra.plan import Aggregate, Plan
 from anabranch.algebra.text import line, plan_text
 from anabranch.delta import differentiate
+from anabranch.delta.explain import operators, root_choice, strategies, tree_text
+from anabranch.delta.pieces import pieces
+from anabranch.delta.root import maintained
 from anabranch.delta.simplify import simplify
 from anabranch.names import TableName
+from anabranch.refresh.explain import one_part_a_line
 from anabranch.render.dialect import SPARK
 from anabranch.render.statement import render
 from anabranch.sql.ddl import parse_schema
@@ -77,11 +82,16 @@ def read(path: Path) -> Spec:
     return Spec(path, asked, expected, tables, views, query, changed)
 
 
-def result(spec: Spec) -> str:
-    """What the code makes of the query."""
+def lowered(spec: Spec) -> Lowered:
+    """The query's plan."""
     schemas = {TableName.parse(name): parse_schema(ddl) for name, ddl in spec.tables.items()}
     views = {TableName.parse(name): text for name, text in spec.views.items()}
-    return STAGES[spec.stage](spec, lower(spec.query, schemas, views)) + "\n"
+    return lower(spec.query, schemas, views)
+
+
+def result(spec: Spec) -> str:
+    """What the code makes of the query."""
+    return STAGES[spec.stage](spec, lowered(spec)) + "\n"
 
 
 def rewritten(spec: Spec) -> str:
@@ -112,27 +122,31 @@ def _rendering(spec: Spec, lowered: Lowered) -> str:
     return "\n".join([one_part_a_line(rendered.template), *leaves])
 
 
+_TYPES = {"count": "bigint", "sum": "decimal(20,2)", "avg": "decimal(14,6)"}
+
+
+def _types(plan: Plan) -> Mapping[str, str]:
+    """What Spark would say, given that the files sum and average decimals of the tables only."""
+    calls = dict(plan.calls) if isinstance(plan, Aggregate) else {}
+    return {
+        name: _TYPES.get(calls[name].function, "") if name in calls else "decimal(10,2)"
+        for name in plan.names
+    }
+
+
+def _explaining(_: Spec, lowered: Lowered) -> str:
+    trees = []
+    for piece in pieces(lowered.plan, lowered.columns, "result"):
+        kept = maintained(piece.plan, piece.columns, _types)
+        choices = strategies(piece.plan, root_choice(piece.plan, kept, _types))
+        trees.append(f"{piece.table}\n{tree_text(operators(piece.plan, choices))}")
+    return "\n\n".join(trees)
+
+
 STAGES: Mapping[str, Callable[[Spec, Lowered], str]] = {
     "lowering": _lowering,
     "differentiating": _differentiating,
     "simplifying": _simplifying,
     "rendering": _rendering,
+    "explaining": _explaining,
 }
-
-
-def one_part_a_line(sql: str) -> str:
-    """A statement with each of its common table expressions, and what follows, on its own line.
-
-    >>> print(one_part_a_line("WITH p0 AS (SELECT ', p9 AS (' AS a), p1 AS (SELECT 1) SELECT a, b FROM p1"))
-    WITH p0 AS (SELECT ', p9 AS (' AS a),
-    p1 AS (SELECT 1)
-    SELECT a, b FROM p1
-    """
-    lines, start, depth = [], 0, 0
-    for found in re.finditer(r"'(?:\\.|[^'\\])*'|`[^`]*`|\(|\)|, (?=p\d+ AS \()| (?=SELECT )", sql):
-        if found[0] in ("(", ")"):
-            depth += 1 if found[0] == "(" else -1
-        elif depth == 0 and found[0] in (", ", " "):
-            lines.append(sql[start : found.end()].rstrip())
-            start = found.end()
-    return "\n".join([*lines, sql[start:]])

@@ -1,0 +1,218 @@
+"""How a query will be maintained, for people: what is stored, what each operator does, which SQL runs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from textwrap import indent
+
+from anabranch.algebra.plan import Cut, Delta, Plan, Scan
+from anabranch.algebra.text import INDENT
+from anabranch.delta.explain import (
+    WIDTH,
+    HiddenColumn,
+    Operator,
+    hidden_columns,
+    operators,
+    root_choice,
+    strategies,
+    tree_text,
+)
+from anabranch.delta.pieces import STATE, Piece, pieces
+from anabranch.delta.root import Types
+from anabranch.engine.base import Frame
+from anabranch.errors import NotIncremental
+from anabranch.ledger.records import Moment
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.define import Definition, Kept, define
+from anabranch.refresh.run import change_statements
+from anabranch.render.dialect import SPARK
+from anabranch.render.statement import Leaf, Rendered, render
+from anabranch.sql.query import parse_query
+
+_WIDEST_CALL = 40
+_HOLE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_BETWEEN_PARTS = re.compile(r"'(?:\\.|[^'\\])*'|`[^`]*`|\(|\)|, (?=p\d+ AS \()| (?=SELECT )")
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """One stored table of a query: its operators, its hidden columns, the SQL of its change."""
+
+    table: str
+    tree: tuple[Operator, ...]
+    hidden: tuple[HiddenColumn, ...]
+    statements: tuple[tuple[str, str], ...]
+    """In the order they run when every source changed; all but the last have a name."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a query can't be maintained incrementally."""
+
+    code: str
+    message: str
+    detail: str | None
+    hint: str | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a query will be maintained, or why it can't be; `str()` is for reading."""
+
+    sources: tuple[str, ...]
+    parts: tuple[StoredPart, ...]
+    """What is stored, in the order of computation: state that nobody sees, then the result."""
+    notices: tuple[str, ...] = ()
+    refusal: Refusal | None = None
+
+    @property
+    def incremental(self) -> bool:
+        """Whether changes of the sources suffice."""
+        return self.refusal is None
+
+    def __str__(self) -> str:
+        sections = [("Sources", ", ".join(self.sources) or "none")]
+        if self.refusal is not None:
+            sections.append(("Not maintained incrementally", _refusal_text(self.refusal)))
+        for part in self.parts:
+            hidden = part is not self.parts[-1]
+            what = f"State that nobody sees, {part.table}" if hidden else "Result"
+            sections.append((what, tree_text(part.tree, WIDTH - len(INDENT))))
+            if part.hidden:
+                sections.append(("Hidden columns, stored with it", _hidden_text(part.hidden)))
+        if self.notices:
+            sections.append(("Notices", "\n".join(self.notices)))
+        for part in self.parts:
+            of = f" of {part.table}" if len(self.parts) > 1 else ""
+            sections.append((f"SQL of the change{of}, when every source changed", _sql_text(part.statements)))
+        return "\n\n".join(f"{title}\n{indent(text, INDENT)}" for title, text in sections)
+
+
+def explain(parts: Parts, query: str | Definition, moment: Moment) -> Explanation:
+    """How a query over the tables of a moment will be maintained."""
+    if isinstance(query, Definition):
+        return _explained(parts, query, moment)
+    try:
+        definition = define(parts, _free_name(moment), query, moment)
+    except NotIncremental as error:
+        refusal = Refusal(error.code, error.message, error.detail, error.hint)
+        return Explanation(_sorted(parse_query(query).reads), (), refusal=refusal)
+    return _explained(parts, definition, moment)
+
+
+def _explained(parts: Parts, definition: Definition, moment: Moment) -> Explanation:
+    lowered = definition.lowered
+    types = _types(parts, definition, moment)
+    planned = pieces(lowered.plan, lowered.columns, str(definition.name))
+    stored = [_part(piece, kept, types) for piece, kept in zip(planned, definition.pieces, strict=True)]
+    return Explanation(_sorted(definition.tables), tuple(stored), lowered.notices)
+
+
+def _part(piece: Piece, kept: Kept, types: Types) -> StoredPart:
+    choices = strategies(piece.plan, root_choice(piece.plan, kept.maintained, types))
+    changed = frozenset(str(table) for table in kept.reads)
+    statements = change_statements(kept.maintained, changed)
+    return StoredPart(
+        piece.table,
+        operators(piece.plan, choices),
+        hidden_columns(kept.maintained),
+        tuple((name, statement_text(rendered)) for name, rendered in statements),
+    )
+
+
+def _types(parts: Parts, definition: Definition, moment: Moment) -> Types:
+    """What Spark says of the types of a plan's columns, from tables without rows."""
+    schemas = {str(table): moment.version(table).schema.visible for table in definition.tables}
+    schemas |= {str(kept.table): kept.schema for kept in definition.pieces}
+
+    def types(plan: Plan) -> Mapping[str, str]:
+        rendered = render(plan, SPARK, plan.names)
+        frames: dict[str, Frame] = {
+            hole: parts.engine.scan([], schemas[leaf.table])
+            for hole, leaf in rendered.leaves
+            if isinstance(leaf, Scan)
+        }
+        return parts.engine.types_of(parts.engine.query(rendered.template, frames))
+
+    return types
+
+
+def _free_name(moment: Moment) -> TableName:
+    """A name for the result that no table has: it stands beside the sources."""
+    taken = {str(name) for name in moment.versions}
+    names = itertools.chain(["result"], (f"result_{number}" for number in itertools.count(2)))
+    return TableName.parse(next(name for name in names if not taken & {name, f"{name}{STATE}"}))
+
+
+def _sorted(tables: Iterable[TableName]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, tables)))
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def statement_text(rendered: Rendered) -> str:
+    """A statement, one part a line, with words in braces where tables stand."""
+    leaves = {hole: _leaf_text(leaf) for hole, leaf in rendered.leaves}
+
+    def filled(found: re.Match[str]) -> str:
+        return f"{{{leaves[found[1]]}}}" if found[1] else found[0][0]
+
+    return _HOLE.sub(filled, one_part_a_line(rendered.template))
+
+
+def one_part_a_line(sql: str) -> str:
+    """A statement with each of its common table expressions, and what follows, on its own line.
+
+    >>> print(one_part_a_line("WITH p0 AS (SELECT ', p9 AS (' AS a), p1 AS (SELECT 1) SELECT a, b FROM p1"))
+    WITH p0 AS (SELECT ', p9 AS (' AS a),
+    p1 AS (SELECT 1)
+    SELECT a, b FROM p1
+    """
+    lines, start, depth = [], 0, 0
+    for found in _BETWEEN_PARTS.finditer(sql):
+        if found[0] in ("(", ")"):
+            depth += 1 if found[0] == "(" else -1
+        elif depth == 0 and found[0] in (", ", " "):
+            lines.append(sql[start : found.end()].rstrip())
+            start = found.end()
+    return "\n".join([*lines, sql[start:]])
+
+
+def _leaf_text(leaf: Leaf) -> str:
+    match leaf:
+        case Scan(table, _, at):
+            return f"{table} at {at.name.lower()}"
+        case Delta(table):
+            return f"change of {table}"
+        case Cut(name):
+            return f"rows of {name}"
+        case _:
+            return "stored rows"
+
+
+def _sql_text(statements: tuple[tuple[str, str], ...]) -> str:
+    if not statements:
+        return "none: nothing that it reads can change"
+    if len(statements) == 1:
+        return statements[0][1]
+    return "\n\n".join(f"-- {name or 'the change itself'}\n{text}" for name, text in statements)
+
+
+def _hidden_text(columns: tuple[HiddenColumn, ...]) -> str:
+    name = max(len(column.name) for column in columns)
+    holds = min(max(len(column.holds) for column in columns), _WIDEST_CALL)
+    return "\n".join(f"{one.name:{name}}  {one.holds:{holds}}  {one.reason}" for one in columns)
+
+
+def _refusal_text(refusal: Refusal) -> str:
+    lines = [f"{refusal.code} {refusal.message}"]
+    if refusal.detail:
+        lines.append(f"Detail: {refusal.detail}")
+    if refusal.hint:
+        lines.append(f"Hint: {refusal.hint}")
+    return "\n".join(lines)
