@@ -410,7 +410,8 @@ class Support(Node):
 class Tally(Node):
     """What a change adds to the counts and sums of its groups: a row per group that it touches.
 
-    Like `Aggregate`, but every row counts by its weight, which only linear calls can: `count`, `sum`.
+    Like `Aggregate`, but every row counts by its weight, which only linear calls can: `count`, `sum`,
+    of one value each.
     """
 
     input: Plan
@@ -424,6 +425,8 @@ class Tally(Node):
         for _, call in self.calls:
             if call.distinct or call.function not in LINEAR_CALLS:
                 raise ValueError(f"{call.function} is not linear: a change doesn't say what becomes of it")
+            if len(call.args) > 1:
+                raise ValueError(f"a tally of {len(call.args)} values at once")
             for scalar in call.scalars:
                 _check_refs(self.input, scalar)
 

@@ -70,7 +70,7 @@ class Groups:
 
 def exact_state(plan: Aggregate, types: Callable[[Plan], Mapping[str, str]]) -> State | None:
     """The state of an aggregate, or None if a change alone doesn't say what becomes of it."""
-    if any(call.distinct or call.function not in (*LINEAR_CALLS, "avg") for _, call in plan.calls):
+    if not all(_is_linear(call) for _, call in plan.calls):
         return None
     names = {call: name for name, call in plan.calls}
 
@@ -110,6 +110,11 @@ def exact_state(plan: Aggregate, types: Callable[[Plan], Mapping[str, str]]) -> 
         {total: (known[total], count) for total, count in sums.items()},
         {name: (known[name], total, count) for name, (total, count) in averages.items()},
     )
+
+
+def _is_linear(call: AggregateCall) -> bool:
+    """Whether it is made of sums over single values; `count(x, y)` looks at two."""
+    return not call.distinct and call.function in (*LINEAR_CALLS, "avg") and len(call.args) <= 1
 
 
 def new_groups(state: State, change: Plan, stored: Stored, old: Callable[[str], Ref]) -> Groups:
