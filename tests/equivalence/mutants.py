@@ -1,6 +1,7 @@
 """Rules that are deliberately wrong, each in one way. The suite must notice every one of them.
 
-A mutant names what it replaces (`module:function`) and what stands there instead.
+A mutant names what it replaces (`module:name`, as the module that uses it sees it) and what stands there
+instead, which must take the same arguments.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 
 from anabranch.algebra.plan import (
     Aggregate,
+    AggregateCall,
     At,
+    Cut,
     Delta,
     Distinct,
     Filter,
@@ -24,6 +27,7 @@ from anabranch.algebra.plan import (
     Scan,
     SetOp,
     Support,
+    Tally,
     Top,
     UnionAll,
     Window,
@@ -31,9 +35,32 @@ from anabranch.algebra.plan import (
     is_empty,
 )
 from anabranch.algebra.rebuild import rebuild
-from anabranch.algebra.scalar import NULL, TRUE, Ref, all_of, equal
-from anabranch.delta import affected, outer_join, restrict, simplify
+from anabranch.algebra.scalar import (
+    NULL,
+    TRUE,
+    Call,
+    Ref,
+    Scalar,
+    all_of,
+    conjuncts,
+    equal,
+    refs,
+    renamed,
+    same,
+)
+from anabranch.delta import (
+    affected,
+    differentiate,
+    order,
+    outer_join,
+    pieces,
+    restrict,
+    root,
+    simplify,
+    state,
+)
 from anabranch.delta.ends import since, until
+from anabranch.delta.small import equalities
 
 
 @dataclass(frozen=True)
@@ -42,7 +69,7 @@ class Mutant:
 
     name: str
     target: str
-    wrong: Callable[..., Any]
+    wrong: Any
 
 
 def _both(one: Plan, other: Plan) -> Plan:
@@ -173,6 +200,10 @@ def _by_whole_rows(rule: str) -> Callable[[Any, Any], Plan]:
     return wrong
 
 
+def _top_by_whole_rows(plan: Top) -> Plan:
+    return _by_whole_rows("top")(plan, differentiate)
+
+
 def _distinct_as_linear(plan: Distinct, change: Any) -> Plan:
     return change(plan.input)  # type: ignore[no-any-return]
 
@@ -207,7 +238,7 @@ def _push_always(kinds: tuple[type, ...]) -> Callable[[Plan, Plan, Any], Plan]:
     right_way = restrict.push
 
     def wrong(plan: Plan, keys: Plan, on: Any) -> Plan:
-        if isinstance(plan, kinds) and set(restrict.refs(on)) & set(plan.names) <= set(plan.inputs[0].names):
+        if isinstance(plan, kinds) and set(refs(on)) & set(plan.names) <= set(plan.inputs[0].names):
             return replace(plan, input=wrong(plan.inputs[0], keys, on))  # type: ignore[call-arg]
         return right_way(plan, keys, on)
 
@@ -215,14 +246,14 @@ def _push_always(kinds: tuple[type, ...]) -> Callable[[Plan, Plan, Any], Plan]:
 
 
 def _push_into_full(join: Join, keys: Plan, on: Any) -> Plan:
-    needed = set(restrict.refs(on)) & set(join.names)
+    needed = set(refs(on)) & set(join.names)
     if needed <= set(join.left.names):
         return replace(join, left=Join(join.left, keys, "semi", on))
     return Join(join, keys, "semi", on)
 
 
 def _push_into_padded(join: Join, keys: Plan, on: Any) -> Plan:
-    needed = set(restrict.refs(on)) & set(join.names)
+    needed = set(refs(on)) & set(join.names)
     if needed <= set(join.right.names) and join.kind == "left":
         return replace(join, right=Join(join.right, keys, "semi", on))
     return Join(join, keys, "semi", on)
@@ -234,7 +265,7 @@ def _restriction_lost(plan: Plan, keys: Plan, on: Any) -> Plan:
 
 def _partner_by_any_column(join: Join, keys: Plan, on: Any) -> Plan:
     renaming = dict.fromkeys(join.left.names, join.right.names[0])
-    return Join(join.right, keys, "semi", restrict.renamed(on, renaming))
+    return Join(join.right, keys, "semi", renamed(on, renaming))
 
 
 def _join_with_nothing_is_nothing(plan: Join) -> Plan:
@@ -275,8 +306,157 @@ def _changed_taken_for_unchanged(plan: Plan, changed: Any) -> Plan:
     return rebuild(plan, known)
 
 
+# -- the root -------------------------------------------------------------------------------------
+
+
+def _all_that_is_stored(stored: Plan, touched: Plan, kind: Any, on: Any) -> Plan:
+    return stored
+
+
+def _compared_by(comparison: Callable[[Scalar, Scalar], Scalar], step: int = 1) -> Callable[[Any], Scalar]:
+    """The stored keys against the touched ones, in another way or another order."""
+
+    def wrong(old: list[Scalar]) -> Scalar:
+        return all_of(comparison(key, Ref(f"__k{i}")) for i, key in enumerate(old[::step]))
+
+    return wrong
+
+
+_storage_as_it_is = root._storage
+
+
+def _nothing_hidden(top: Any, core: Plan, names: tuple[str, ...], needed: Any) -> Any:
+    """What the query doesn't show is looked for in its first column."""
+    storage = _storage_as_it_is(top, core, names, [name for name in needed if top.shown(name) is not None])
+    return replace(storage, places={**dict.fromkeys(needed, names[0]), **storage.places})
+
+
+def _another_hidden(top: Any, core: Plan, names: tuple[str, ...], needed: Any) -> Any:
+    """Hidden columns are read back in another order than they were stored in."""
+    storage = _storage_as_it_is(top, core, names, needed)
+    hidden = [name for name, place in storage.places.items() if place.startswith(root.HIDDEN)]
+    swapped = {name: storage.places[other] for name, other in zip(hidden, reversed(hidden), strict=True)}
+    return replace(storage, places={**storage.places, **swapped})
+
+
+# -- state ----------------------------------------------------------------------------------------
+
+
+_finished_as_it_is = state._finished
+_exact_state_as_it_is = state.exact_state
+_new_groups_as_it_is = state.new_groups
+
+
+def _sums_never_null(known: state.State, name: str) -> Scalar:
+    return Ref(name) if name in known.sums else _finished_as_it_is(known, name)
+
+
+def _averages_of_all_rows(known: state.State, name: str) -> Scalar:
+    """Divided by the number of rows, not of values."""
+    rows = next((own for own, call in known.aggregate.calls if call == AggregateCall("count")), None)
+    if name not in known.averages or rows is None:
+        return _finished_as_it_is(known, name)
+    return Call("/", (Ref(known.averages[name][1]), Ref(rows)))
+
+
+def _rows_for_values(plan: Aggregate, types: Any) -> state.State | None:
+    """Whether a sum has values is told by the rows of its group."""
+    found = _exact_state_as_it_is(plan, types)
+    if found is None or not plan.keys:
+        return found
+    rows = next(name for name, call in found.aggregate.calls if call == AggregateCall("count"))
+    return replace(found, sums={name: (kind, rows) for name, (kind, _) in found.sums.items()})
+
+
+def _average_of_the_change(known: state.State, change: Plan, stored: Any, old: Any) -> state.Groups:
+    """The sums and counts below an average begin at zero every time."""
+    parts = {part for _, *both in known.averages.values() for part in both}
+    return _new_groups_as_it_is(known, change, stored, lambda name: NULL if name in parts else old(name))  # type: ignore[arg-type,return-value]
+
+
+def _tally(change: Callable[[Tally], Tally]) -> Callable[..., Tally]:
+    return lambda source, keys, calls: change(Tally(source, keys, calls))
+
+
+def _unfiltered(tally: Tally) -> Tally:
+    return replace(tally, calls=tuple((name, replace(call, where=None)) for name, call in tally.calls))
+
+
+def _unweighted(tally: Tally) -> Tally:
+    return replace(tally, input=Support(tally.input))
+
+
+# -- order, cuts, pieces --------------------------------------------------------------------------
+
+
+_push_join_as_it_is = restrict._push_join
+_flat_joins_as_they_are = order._flat
+_narrowed_as_it_is = order._narrowed
+_pieces_as_they_are = pieces.pieces
+
+
+def _equated_across_padding(join: Join, keys: Plan, on: Any) -> Plan:
+    """As if a padded NULL were equal to what found no partner."""
+    if join.kind == "left":
+        by_left = renamed(on, restrict._equated(join.left, join.right, join))
+        if not set(refs(by_left)) & set(join.right.names):
+            return replace(join, left=restrict.push(join.left, keys, by_left))
+    return _push_join_as_it_is(join, keys, on)
+
+
+def _equated_with_the_first(side: Plan, other: Plan, join: Join) -> dict[str, str]:
+    found = [part.args for part in conjuncts(join.on) if isinstance(part, Call) and part.op == "="]
+    names = {arg.name for args in found for arg in args if isinstance(arg, Ref)}
+    return dict.fromkeys(sorted(names & set(other.names)), side.names[0])
+
+
+def _outermost_conditions(join: Join) -> Any:
+    relations, _ = _flat_joins_as_they_are(join)
+    return relations, conjuncts(join.on)
+
+
+def _columns_as_they_come(source: Plan, items: Any) -> Plan:
+    return source if len(items) == len(source.names) else Project(source, items)
+
+
+def _preserved_side_narrowed(join: Join, small: Any) -> Join:
+    """L ∘ ΔR becomes (L ⋉ ΔR) ∘ ΔR."""
+    pairs = equalities(join)
+    if join.kind not in ("left", "anti") or not pairs or not small(join.right):
+        return _narrowed_as_it_is(join, small)
+    keys = tuple((f"__n{i}", there) for i, (_, _, there) in enumerate(pairs))
+    on = all_of(Call(op, (here, Ref(f"__n{i}"))) for i, (op, here, _) in enumerate(pairs))
+    return replace(join, left=Join(join.left, Project(join.right, keys), "semi", on))
+
+
+def _pieces(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
+    """The result over state, wrong; queries without state as they are."""
+
+    def wrong(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[pieces.Piece, ...]:
+        *below, last = _pieces_as_they_are(plan, columns, table)
+        return (*below, replace(last, plan=change(last.plan)) if below else last)
+
+    return wrong
+
+
+def _without_filters(plan: Plan) -> Plan:
+    return rebuild(plan, lambda part: part.input if isinstance(part, Filter) else part)
+
+
+def _state_columns_reversed(plan: Plan) -> Plan:
+    def reversed_(part: Plan) -> Plan:
+        if not isinstance(part, Scan):
+            return part
+        names, own = zip(*part.columns, strict=True)
+        return replace(part, columns=tuple(zip(names, reversed(own), strict=True)))
+
+    return rebuild(plan, reversed_)
+
+
 DELTA = "anabranch.delta"
 AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected", f"{DELTA}.restrict", f"{DELTA}.simplify"
+ROOT, STATE, ORDER, CUTS = f"{DELTA}.root", f"{DELTA}.state", f"{DELTA}.order", f"{DELTA}.cuts"
+CHECK = "tests.equivalence.check"
 
 MUTANTS = [
     Mutant("inner join: the left's change is dropped", DELTA + ":change_of_join", _only_right),
@@ -312,7 +492,7 @@ MUTANTS = [
     Mutant("groups: keyed by whole rows", DELTA + ":change_of_groups", _by_whole_rows("groups")),
     Mutant("groups: aggregates of the change alone", DELTA + ":change_of_groups", _group_of_the_change),
     Mutant("windows: keyed by whole rows", DELTA + ":change_of_windows", _by_whole_rows("windows")),
-    Mutant("top: keyed by whole rows", DELTA + ":change_of_top", _by_whole_rows("top")),
+    Mutant("top: keyed by whole rows", DELTA + ":change_of_top", _top_by_whole_rows),
     Mutant("distinct: taken for linear", DELTA + ":change_of_rows", _distinct_as_linear),
     Mutant("distinct: of the change alone", DELTA + ":change_of_rows", _distinct_of_the_change),
     Mutant("sets: only the left's keys", DELTA + ":change_of_sets", _set_keys(("left",))),
@@ -368,4 +548,41 @@ MUTANTS = [
         SIMPLIFY + ":specialise",
         _changed_taken_for_unchanged,
     ),
+    Mutant("root: old rows aren't taken back", ROOT + ":Negate", lambda old: empty(old.names)),
+    Mutant("root: old rows of all keys are taken back", ROOT + ":Join", _all_that_is_stored),
+    Mutant("root: computed from the old end", ROOT + ":until", since),
+    Mutant("root: keys compared in another order", ROOT + ":_same", _compared_by(same, -1)),
+    Mutant("root: NULL keys not taken back", ROOT + ":_same", _compared_by(equal)),
+    Mutant("root: nothing is hidden", ROOT + ":_storage", _nothing_hidden),
+    Mutant("root: another hidden column", ROOT + ":_storage", _another_hidden),
+    Mutant("root: HAVING from state", ROOT + ":_Top.filtered", property(lambda self: False)),
+    Mutant("state: a group without rows stays", STATE + ":Filter", lambda groups, condition: groups),
+    Mutant("state: a sum of no values is zero", STATE + ":_finished", _sums_never_null),
+    Mutant("state: averages divided by all rows", STATE + ":_finished", _averages_of_all_rows),
+    Mutant("state: values counted as rows", ROOT + ":exact_state", _rows_for_values),
+    Mutant("state: averages of the change alone", ROOT + ":new_groups", _average_of_the_change),
+    Mutant(
+        "state: new groups forgotten",
+        STATE + ":Join",
+        lambda one, other, kind, on: Join(one, other, "inner", on),
+    ),
+    Mutant("state: NULL is no group", STATE + ":same", equal),
+    Mutant("state: nothing plus something is NULL", STATE + ":_or_zero", lambda value: value),
+    Mutant("state: filters of calls ignored", STATE + ":Tally", _tally(_unfiltered)),
+    Mutant("state: weights ignored", STATE + ":Tally", _tally(_unweighted)),
+    Mutant("restrict: padding taken for equal", RESTRICT + ":_push_join", _equated_across_padding),
+    Mutant("restrict: equated with the first column", RESTRICT + ":_equated", _equated_with_the_first),
+    Mutant("order: a table's own condition dropped", ORDER + ":_filtered", lambda relation, own: relation),
+    Mutant("order: inner conditions dropped", ORDER + ":_flat", _outermost_conditions),
+    Mutant("order: columns as they come", ORDER + ":Project", _columns_as_they_come),
+    Mutant("order: the preserved side narrowed", ORDER + ":_narrowed", _preserved_side_narrowed),
+    Mutant("cuts: weights lost", CUTS + ":Weighted", lambda: lambda plan: False),
+    Mutant(
+        "cuts: all parts are one",
+        CUTS + ":Cut",
+        lambda name, columns, weighted: Cut("step_0", columns, weighted),
+    ),
+    Mutant("pieces: the state of the wrong end", CHECK + ":pieces", _pieces(since)),
+    Mutant("pieces: filters above are lost", CHECK + ":pieces", _pieces(_without_filters)),
+    Mutant("pieces: columns of the state mixed up", CHECK + ":pieces", _pieces(_state_columns_reversed)),
 ]
