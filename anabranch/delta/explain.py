@@ -288,6 +288,8 @@ def _why_no_state(plan: Aggregate, filtered: bool, types: Types) -> str | None:
             return f"the change doesn't tell {_call_text(call)}: other rows may have the same values"
         if call.function not in (*LINEAR_CALLS, "avg"):
             return f"the change doesn't tell {_call_text(call)}"
+        if len(call.args) > 1:
+            return f"{_call_text(call)} looks at several values at once"
     if filtered:
         return "groups that the filter above drops aren't stored"
     for name, call in plan.calls:

@@ -263,6 +263,11 @@ def test_the_state_of_a_group_of_everything_is_fed_by_changes() -> None:
         ),
         (by_day(SUM, AggregateCall("min", (AMOUNT,))), "int", "the change doesn't tell min(o_amount)"),
         (
+            by_day(SUM, AggregateCall("count", (DAY, AMOUNT))),
+            "int",
+            "count(o_day, o_amount) looks at several values at once",
+        ),
+        (
             by_day(SUM),
             "double",
             "sum(o_amount) of type double is floating point, where the order of additions shows",
@@ -283,7 +288,7 @@ def test_the_state_of_a_group_of_everything_is_fed_by_changes() -> None:
             "groups that the filter above drops aren't stored",
         ),
     ],
-    ids=["distinct", "min", "double", "avg of bigint", "digits", "having"],
+    ids=["distinct", "min", "two values", "double", "avg of bigint", "digits", "having"],
 )
 def test_a_root_without_stored_state_says_why(plan: Plan, amount: str, why: str) -> None:
     found = at_the_root(plan, amount)
