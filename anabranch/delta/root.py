@@ -102,7 +102,7 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
             new = replace(core, input=restricted(until(core.input), keys, touched))
             return _from_rows(top, names, keys, touched, new, "partitions that the change touches")
         case Top():
-            return _anew(top, names, "first rows")
+            return _anew(top, names, "the first rows")
         case _:
             change = Net(differentiate(plan))
             return Maintained(plan, names, change, "change", "the change of the inputs says it all")
@@ -207,7 +207,7 @@ def _anew(top: _Top, names: tuple[str, ...], what: str) -> Maintained:
     """Without keys: compute all of it, and take back all that is stored."""
     storage = _storage(top, top.core, names, ())
     change = Net(UnionAll((until(storage.plan), Negate(storage.rows))))
-    return Maintained(storage.plan, storage.columns, change, "recompute", f"computes the {what} anew")
+    return Maintained(storage.plan, storage.columns, change, "recompute", f"computes {what} anew")
 
 
 def _from_state(top: _Top, state: State, names: tuple[str, ...]) -> Maintained:

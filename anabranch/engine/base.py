@@ -99,8 +99,8 @@ class Engine(Protocol):
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         ...
 
-    def kept(self, frame: Frame, folder: str) -> Frame:
-        """The rows of a frame, computed once: written into a new folder, and read from there."""
+    def kept(self, frame: Frame, folder: str, *, few: bool) -> Frame:
+        """The rows of a frame, computed once: held here if they are few, else written to a new folder."""
         ...
 
     def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:

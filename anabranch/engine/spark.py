@@ -93,6 +93,7 @@ _OWN = {
     # Plain local files: no checksum file beside every Parquet file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
+_NOT_HELD = (ArrayType, MapType, StructType, TimeType)
 _CHECKED = (ArrayType, MapType, StructType, BinaryType, TimeType, TimestampType, TimestampNTZType)
 _UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
 _BAD_VALUE = re.compile(
@@ -478,10 +479,18 @@ class SparkEngine:
             writer = frame.write.option("compression", "zstd")
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
 
-    def kept(self, frame: Frame, folder: str) -> Frame:
-        """The rows of a frame, computed once: written into a new folder, and read from there."""
-        self.write(frame, folder, None, {})
+    def kept(self, frame: Frame, folder: str, *, few: bool) -> Frame:
+        """The rows of a frame, computed once: held here if they are few, else written to a new folder."""
         with translated():
+            kinds = [field.dataType for field in frame.schema.fields]
+            if few and not any(isinstance(kind, _NOT_HELD) for kind in kinds):
+                try:
+                    return self.session.createDataFrame(frame.toArrow(), frame.schema)
+                except PySparkException as error:
+                    # More than was thought, and more than a driver takes: Spark stops it by itself.
+                    if "maxResultSize" not in str(error):
+                        raise
+            self.write(frame, folder, None, {})
             return self.session.read.schema(frame.schema).parquet(folder)
 
 

@@ -79,7 +79,7 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
             frame = parts.engine.query(statement.template, frames)
             if name:
                 folders.append(f"{table.folder}/changes/{parts.clock.new_id()}")
-                steps[name] = parts.engine.kept(frame, folders[-1])
+                steps[name] = parts.engine.kept(frame, folders[-1], few=not sources.large)
         return apply_change(parts, table, frame)
     finally:
         for folder in folders:
@@ -93,5 +93,5 @@ def change_statements(kept: Maintained, changed: frozenset[str]) -> Statements:
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)
-    before = [(leaf.name, render(step, SPARK)) for leaf, step in steps.before]
-    return (*before, ("", render(steps.last, SPARK, kept.columns)))
+    before = [(leaf.name, render(step, SPARK, broadcast=True)) for leaf, step in steps.before]
+    return (*before, ("", render(steps.last, SPARK, kept.columns, broadcast=True)))

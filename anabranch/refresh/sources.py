@@ -17,6 +17,7 @@ from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema
 from anabranch.storage.changes import Piece
 from anabranch.storage.files import check_files
+from anabranch.storage.small import small_change
 from anabranch.write.working import WorkingTable
 
 Sizes = Mapping[str, int]
@@ -31,6 +32,8 @@ class Sources:
     since: Moment
     until: Moment
     staged: Mapping[TableName, WorkingTable] = field(default_factory=dict)
+    large: set[TableName] = field(default_factory=set)
+    """Tables whose change was too much to be held here."""
 
     def changed(self, tables: frozenset[TableName]) -> frozenset[str]:
         """The tables whose rows may differ between the two moments."""
@@ -70,6 +73,10 @@ class Sources:
         # Only what is read: rows that differ elsewhere cancel, and needn't be computed with.
         wanted = {own for _, own in leaf.columns}
         narrow = Schema(tuple(column for column in schema if column.name in wanted))
+        here = small_change(self.parts.warehouse, by_sign["+"], by_sign["-"], by_sign["~"], narrow)
+        if here is not None:
+            return self.parts.engine.from_arrow(here)
+        self.large.add(name)
         return self.parts.engine.change(by_sign["+"], by_sign["-"], by_sign["~"], narrow)
 
     def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:

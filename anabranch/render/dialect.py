@@ -14,9 +14,22 @@ class Dialect:
     anti_join: str
     error_function: str
     has_lateral_view: bool
+    has_hints: bool
 
 
 SPARK = Dialect(
-    "spark", semi_join="LEFT SEMI", anti_join="LEFT ANTI", error_function="raise_error", has_lateral_view=True
+    "spark",
+    semi_join="LEFT SEMI",
+    anti_join="LEFT ANTI",
+    error_function="raise_error",
+    has_lateral_view=True,
+    has_hints=True,
 )
-DUCKDB = Dialect("duckdb", semi_join="SEMI", anti_join="ANTI", error_function="error", has_lateral_view=False)
+DUCKDB = Dialect(
+    "duckdb",
+    semi_join="SEMI",
+    anti_join="ANTI",
+    error_function="error",
+    has_lateral_view=False,
+    has_hints=False,
+)

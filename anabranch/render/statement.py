@@ -33,6 +33,7 @@ from anabranch.algebra.plan import (
     Window,
 )
 from anabranch.algebra.weights import Weighted
+from anabranch.delta.small import Small
 from anabranch.render.dialect import Dialect
 from anabranch.render.grouping import aggregate_sql, tally_sql, top_sql, window_sql
 from anabranch.render.scalars import column, named, raw, scalar_sql, select
@@ -53,16 +54,23 @@ class Rendered:
     leaves: tuple[tuple[str, Leaf], ...]
 
 
-def render(plan: Plan, dialect: Dialect, columns: tuple[str, ...] | None = None) -> Rendered:
-    """The statement for a plan; `columns` are the names of the result (by default the plan's own)."""
-    return _Rendering(dialect).statement(plan, columns or plan.names)
+def render(
+    plan: Plan, dialect: Dialect, columns: tuple[str, ...] | None = None, *, broadcast: bool = False
+) -> Rendered:
+    """The statement for a plan; `columns` are the names of the result (by default the plan's own).
+
+    With `broadcast`, the engine is told to send what comes from a change to where the other rows are,
+    rather than to move those. It guesses sizes, and takes a join of a change for a large one.
+    """
+    return _Rendering(dialect, broadcast and dialect.has_hints).statement(plan, columns or plan.names)
 
 
 class _Rendering:
     """One statement in the making."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, broadcast: bool) -> None:
         self._dialect = dialect
+        self._small = Small() if broadcast else None
         self._weighted = Weighted()
         self._parts: list[tuple[str, exp.Query]] = []
         self._known: dict[Plan, str] = {}
@@ -198,7 +206,20 @@ class _Rendering:
         }
         condition = self._scalar(plan.on)
         on = condition.sql(self._dialect.name, copy=False)
-        return select(items, f"{left} {kinds[plan.kind]} JOIN {right} ON {on}")
+        query = select(items, f"{left} {kinds[plan.kind]} JOIN {right} ON {on}")
+        if (sent := self._broadcast(plan)) is not None:
+            query.set(
+                "hint", exp.Hint(expressions=[raw(f"BROADCAST({left if sent is plan.left else right})")])
+            )
+        return query
+
+    def _broadcast(self, join: Join) -> Plan | None:
+        """The side of a join that is sent around: the small one, if the kind of join lets it be."""
+        if self._small is None or self._small(join.left) == self._small(join.right):
+            return None
+        if self._small(join.right):
+            return join.right if join.kind != "full" else None
+        return join.left if join.kind == "inner" else None
 
     def _set_operation(self, plan: SetOp) -> exp.Query:
         sides = [self._select(self._all(side), side) for side in (plan.left, plan.right)]

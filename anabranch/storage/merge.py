@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import Damaged
+from anabranch.storage.equal import codes
 from anabranch.storage.files import (
     FILE,
     POSITION,
@@ -91,11 +92,6 @@ def find_rows(
     return _checked(positions, size, name)
 
 
-def can_find(layout: Layout) -> bool:
-    """Whether the rows of a table can be compared here: lists, maps and structs can't."""
-    return not any(pa.types.is_nested(field.type) for field in layout.arrow)
-
-
 def _matches(rows: pa.Table, wanted: int) -> np.ndarray:
     """For every stored row the number of the wanted row it equals, or -1; wanted rows stand first."""
     # Column by column, and only what still equals a wanted row is looked at again.
@@ -103,8 +99,8 @@ def _matches(rows: pa.Table, wanted: int) -> np.ndarray:
     groups = np.zeros(rows.num_rows, dtype=np.int64)
     for column in rows.columns:
         values = column.combine_chunks().take(pa.array(left))
-        codes = _codes(values)
-        _, groups = np.unique(groups * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+        found = codes(values)
+        _, groups = np.unique(groups * (found.max(initial=0) + 1) + found, return_inverse=True)
         alive = np.isin(groups, groups[:wanted])
         alive[:wanted] = True
         left, groups = left[alive], groups[alive]
@@ -113,14 +109,6 @@ def _matches(rows: pa.Table, wanted: int) -> np.ndarray:
     result = np.full(rows.num_rows - wanted, -1)
     result[left[wanted:] - wanted] = number[groups[wanted:]]
     return result
-
-
-def _codes(values: pa.Array) -> np.ndarray:
-    if pa.types.is_floating(values.type):
-        # Minus zero is zero.
-        values = pc.add(values, pa.scalar(0, values.type))
-    encoded = values.dictionary_encode(null_encoding="encode")
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _first_of_each(matches: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from anabranch.engine.base import Frame
 from anabranch.parts import Parts
+from anabranch.storage.equal import comparable
 from anabranch.storage.files import FileRef, Removal, written_changes
 from anabranch.storage.merge import (
     ChangeSize,
-    can_find,
     change_size,
     find_rows,
     found_by_engine,
@@ -51,7 +51,7 @@ def _located(
     """The positions that go, and the files that say so to the engine."""
     name, small = str(table.name), sum(file.rows for file in live) <= DRIVER_ROWS
     fits = sum(file.size for file in live) + size.size <= parts.settings["driver_rewrite_bytes"]
-    if small and fits and can_find(table.layout):
+    if small and fits and comparable(table.layout.arrow):
         return find_rows(parts.warehouse, live, changes, table.layout, size, name), []
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
     found = parts.engine.located(changes, [file.path for file in live], table.schema)

@@ -15,13 +15,14 @@ from anabranch.write.working import WorkingTable
 class Kept:
     """One stored query, at the lsn it reflects."""
 
-    def __init__(self, lake: ab.Lake, name: str, text: str) -> None:
+    def __init__(self, lake: ab.Lake, name: str, text: str, *, at: int | None = None) -> None:
         self._lake = lake
         self._name = TableName.parse(name)
-        moment = self._parts.catalog.moment()
-        self.definition: Definition = define(self._parts, self._name, text, moment)
-        self.checked = check_plan(self._parts, self.definition, moment)
         parts = self._parts
+        moment = parts.catalog.moment(at)
+        self.definition: Definition = define(parts, self._name, text, moment)
+        self.checked = check_plan(parts, self.definition, moment)
+        """Whether the plan's rows could be held against the text's."""
         tables = {
             kept.table: WorkingTable.create(
                 parts.reader, parts.clock.new_id(), kept.table, "stream", kept.schema
@@ -38,10 +39,15 @@ class Kept:
     def _parts(self) -> Parts:
         return self._lake._parts
 
-    def refresh(self) -> RowCounts:
-        """Bring it to the lake's newest lsn, differentially."""
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """How each stored table is maintained; the query's own comes last."""
+        return tuple(kept.maintained.strategy for kept in self.definition.pieces)
+
+    def refresh(self, to: int | None = None) -> RowCounts:
+        """Bring it to a later lsn, by default the newest, differentially."""
         catalog = self._parts.catalog
-        since, until = catalog.moment(self.lsn), catalog.moment()
+        since, until = catalog.moment(self.lsn), catalog.moment(to)
         with self._lake.transaction() as tx:
             tables = {kept.table: tx.working(kept.table) for kept in self.definition.pieces}
             counts = refresh(self._parts, self.definition, tables, since, until)

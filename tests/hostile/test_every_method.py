@@ -28,6 +28,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "compact": {"name": "t"},
     "create_table": {"name": "fresh", "schema": "id INT", "if_not_exists": True},
     "delete": {"name": "t", "where": "id = 99", "attempt": None},
+    "explain": {"query": "SELECT id FROM t"},
     "drop_table": {"name": "fresh", "if_exists": True},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
@@ -49,6 +50,7 @@ TRANSACTION: dict[str, dict[str, Any]] = {
     "create_table": {"name": "fresh", "schema": "id INT", "if_not_exists": True},
     "delete": {"name": "t", "where": "id = 99"},
     "drop_table": {"name": "fresh", "if_exists": True},
+    "enter": {},  # for a table that a refresh made
     "insert": {"name": "t", "rows": [(1, "a")]},
     "insert_query": {},  # for a query that was parsed already
     "merge": {"name": "t", "rows": [(1, "a")], "on": ["id"], "delete_when": None},
@@ -58,6 +60,7 @@ TRANSACTION: dict[str, dict[str, Any]] = {
     "table": {"name": "t"},
     "truncate": {"name": "other"},
     "update": {"name": "t", "assignments": {"v": "v"}, "where": "id = 99"},
+    "working": {},  # for a refresh, which edits tables by itself
 }
 SNAPSHOT: dict[str, dict[str, Any]] = {
     "arrow": {"name": "t"},

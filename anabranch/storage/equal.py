@@ -1,0 +1,34 @@
+"""Which rows of a table are equal, in all columns: NULL with NULL, NaN with NaN, minus zero with zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def comparable(schema: pa.Schema) -> bool:
+    """Whether rows of this schema can be compared here: lists, maps and structs can't."""
+    return not any(pa.types.is_nested(field.type) for field in schema)
+
+
+def codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """A number for every value, the same for equal ones."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_floating(values.type):
+        # Minus zero is zero.
+        values = pc.add(values, pa.scalar(0, values.type))
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), dtype=np.int64)
+    encoded = values.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def groups(rows: pa.Table) -> np.ndarray:
+    """A number for every row, the same for equal ones."""
+    result = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in rows.columns:
+        found = codes(column)
+        _, result = np.unique(result * (found.max(initial=0) + 1) + found, return_inverse=True)
+    return result

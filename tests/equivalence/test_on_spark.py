@@ -1,0 +1,85 @@
+"""Random SQL texts × random changes on Spark, through storage: what is stored is what the text gives."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import anabranch as ab
+from anabranch.algebra.plan import walk
+from tests.equivalence.duck_texts import DuckTexts, lowered
+from tests.equivalence.kept import Kept
+from tests.equivalence.sql import Case, Change, Contents, applied, draw_case
+
+TEXTS, ROUNDS = 15, 4
+MANY_TEXTS, MANY_ROUNDS = 500, 10
+SHORT = 30
+"""Operators of a plan that Spark plans in a second or two; the longer ones run on request."""
+
+
+def write(lake: ab.Lake, after: Contents, change: Change) -> None:
+    """Apply a round: rows that only come are inserted, otherwise the table is emptied and filled."""
+    with lake.transaction() as tx:
+        for name, (deleted, inserted) in change.items():
+            if deleted:
+                tx.truncate(name)
+                tx.insert(name, after[name])
+            elif inserted:
+                tx.insert(name, inserted)
+
+
+def check(lake: ab.Lake, case: Case) -> Counter[str]:
+    """Store a drawn text, change what it reads, and compare at every version; the strategies that did it."""
+    with lake.transaction() as tx:
+        for name, ddl in case.tables.items():
+            tx.create_table(name, ddl)
+            tx.insert(name, case.contents[name])
+    kept = Kept(lake, "kept", case.text)
+    contents = case.contents
+    with closing(DuckTexts()) as duck:
+        duck.create(case.tables)
+        for number, change in enumerate(case.rounds):
+            contents = applied(contents, change)
+            write(lake, contents, change)
+            kept.refresh()
+            duck.load(contents, contents)
+            where = f"seed {case.seed}, round {number}: {case.text}"
+            assert stored(lake) == duck.asked(case.text), where
+    assert kept.verify().ok, f"seed {case.seed}: {case.text}"
+    return Counter(kept.strategies)
+
+
+def stored(lake: ab.Lake) -> dict[tuple[Any, ...], int]:
+    with lake.snapshot() as snapshot:
+        columns = snapshot.arrow("kept").to_pydict()
+    return dict(Counter(zip(*columns.values(), strict=True)))
+
+
+def run(spark: SparkSession, place: Path, cases: Iterable[Case]) -> Counter[str]:
+    met: Counter[str] = Counter()
+    for case in cases:
+        with ab.connect(place / str(case.seed), spark=spark) as lake:
+            met += check(lake, case)
+    return met
+
+
+def short(case: Case) -> bool:
+    return sum(1 for _ in walk(lowered(case.text, case.tables).plan)) <= SHORT
+
+
+def test_fifteen_texts_are_kept_round_after_round(spark: SparkSession, place: Path) -> None:
+    drawn = (draw_case(seed, rounds=ROUNDS) for seed in itertools.count())
+    met = run(spark, place, itertools.islice(filter(short, drawn), TEXTS))
+    assert met["recompute"] <= TEXTS // 3, "most are differential"
+
+
+@pytest.mark.slow
+def test_many_texts_are_kept_round_after_round(spark: SparkSession, place: Path) -> None:
+    run(spark, place, (draw_case(seed, rounds=MANY_ROUNDS) for seed in range(1_000, 1_000 + MANY_TEXTS)))
