@@ -18,7 +18,7 @@ from tests.equivalence.duck_texts import DuckTexts, lowered
 from tests.equivalence.kept import Kept
 from tests.equivalence.sql import Case, Change, Contents, applied, draw_case
 
-TEXTS, ROUNDS = 15, 4
+TEXTS, ROUNDS = 15, 3
 MANY_TEXTS, MANY_ROUNDS = 500, 10
 SHORT = 30
 """Operators of a plan that Spark plans in a second or two; the longer ones run on request."""

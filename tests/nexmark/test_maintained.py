@@ -16,7 +16,7 @@ from tests.nexmark.rounds import KEYS, every_table
 from tests.tpch.rounds import apply_round, contents_of
 
 QUERIES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "queries").glob("*.sql"))}
-ROUNDS = 3
+ROUNDS = 2
 
 
 @pytest.fixture(scope="module")
