@@ -37,14 +37,21 @@ from anabranch.algebra.scalar import (
     renamed,
     replace_refs,
 )
+from anabranch.delta.small import Small
+
+EQUALITIES = ("=", "<=>", "~=")
 
 
 def push_restrictions(plan: Plan) -> Plan:
-    """Every semi join with a key relation, as far down as it goes."""
+    """Every semi join with few keys, as far down as it goes.
+
+    A semi join of the query itself stays where it is: nothing is gained by doing it early.
+    """
+    small = Small()
 
     def pushed(part: Plan) -> Plan:
         match part:
-            case Join(left, right, "semi", on):
+            case Join(left, right, "semi", on) if small(right):
                 return push(left, right, on)
             case _:
                 return part
@@ -114,9 +121,13 @@ def _push_join(join: Join, keys: Plan, on: Scalar) -> Plan:
 
 
 def _narrowed(plan: Plan, other: Plan, keys: Plan, on: Scalar) -> Plan:
-    """One side of a join, restricted by the parts of a condition that don't speak of the other."""
+    """One side of a join, restricted by the equalities that don't speak of the other."""
     foreign = set(other.names)
-    parts = all_of(part for part in conjuncts(on) if not set(refs(part)) & foreign)
+    parts = all_of(
+        part
+        for part in conjuncts(on)
+        if isinstance(part, Call) and part.op in EQUALITIES and not set(refs(part)) & foreign
+    )
     return push(plan, keys, parts) if set(refs(parts)) & set(plan.names) else plan
 
 
