@@ -62,7 +62,8 @@ def refresh(parts: Parts, definition: Definition, tables: Tables, since: Moment,
 
 
 def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -> RowCounts:
-    statements = change_statements(kept.maintained, sources.changed(kept.reads))
+    changed = sources.changed(kept.reads)
+    statements = change_statements(kept.maintained, changed, broadcast=sources.few(changed))
     if not statements:
         return RowCounts()
     steps: dict[str, Frame] = {}
@@ -87,11 +88,14 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
 
 
 @lru_cache(maxsize=1024)
-def change_statements(kept: Maintained, changed: frozenset[str]) -> Statements:
-    """The statements that compute a change, given which tables changed; none if nothing can have."""
+def change_statements(kept: Maintained, changed: frozenset[str], *, broadcast: bool = True) -> Statements:
+    """The statements that compute a change, given which tables changed; none if nothing can have.
+
+    `broadcast`: the changes are small, and joins send them around.
+    """
     plan = simplify(kept.change, changed=changed)
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)
-    before = [(leaf.name, render(step, SPARK, broadcast=True)) for leaf, step in steps.before]
-    return (*before, ("", render(steps.last, SPARK, kept.columns, broadcast=True)))
+    before = [(leaf.name, render(step, SPARK, broadcast=broadcast)) for leaf, step in steps.before]
+    return (*before, ("", render(steps.last, SPARK, kept.columns, broadcast=broadcast)))

@@ -20,6 +20,9 @@ from anabranch.storage.files import check_files
 from anabranch.storage.small import small_change
 from anabranch.write.working import WorkingTable
 
+FEW_BYTES = 32 << 20
+"""Parquet bytes of changes that joins may send around."""
+
 Sizes = Mapping[str, int]
 """Files, with their sizes."""
 
@@ -34,6 +37,7 @@ class Sources:
     staged: Mapping[TableName, WorkingTable] = field(default_factory=dict)
     large: set[TableName] = field(default_factory=set)
     """Tables whose change was too much to be held here."""
+    _found: dict[TableName, tuple[list[Piece], Schema]] = field(default_factory=dict)
 
     def changed(self, tables: frozenset[TableName]) -> frozenset[str]:
         """The tables whose rows may differ between the two moments."""
@@ -44,6 +48,11 @@ class Sources:
             return bool(table.pieces)
         before, after = self.since.version(name), self.until.version(name)
         return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
+
+    def few(self, changed: frozenset[str]) -> bool:
+        """Whether the changes are small enough to be sent to where the other rows are."""
+        paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
+        return sum(self.parts.warehouse.size(path) for path in paths) <= FEW_BYTES
 
     def frame(self, leaf: Scan | Delta) -> Frame:
         """The rows that a leaf of a plan stands for."""
@@ -80,6 +89,11 @@ class Sources:
         return self.parts.engine.change(by_sign["+"], by_sign["-"], by_sign["~"], narrow)
 
     def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:
+        if name not in self._found:
+            self._found[name] = self._look(name)
+        return self._found[name]
+
+    def _look(self, name: TableName) -> tuple[list[Piece], Schema]:
         if (table := self.staged.get(name)) is not None:
             return list(table.pieces), table.schema
         before: Version | None = self.since.version(name)

@@ -44,6 +44,12 @@ class Kept:
         """How each stored table is maintained; the query's own comes last."""
         return tuple(kept.maintained.strategy for kept in self.definition.pieces)
 
+    @property
+    def computed_anew(self) -> frozenset[TableName]:
+        """The sources that every refresh reads in full, because something above them has no keys."""
+        anew = [kept for kept in self.definition.pieces if kept.maintained.strategy == "recompute"]
+        return self.definition.tables & frozenset(table for kept in anew for table in kept.reads)
+
     def refresh(self, to: int | None = None) -> RowCounts:
         """Bring it to a later lsn, by default the newest, differentially."""
         catalog = self._parts.catalog

@@ -35,8 +35,8 @@ def write(lake: ab.Lake, after: Contents, change: Change) -> None:
                 tx.insert(name, inserted)
 
 
-def check(lake: ab.Lake, case: Case) -> Counter[str]:
-    """Store a drawn text, change what it reads, and compare at every version; the strategies that did it."""
+def check(lake: ab.Lake, case: Case) -> bool:
+    """Store a drawn text, change what it reads, and compare at every version; whether it is differential."""
     with lake.transaction() as tx:
         for name, ddl in case.tables.items():
             tx.create_table(name, ddl)
@@ -53,7 +53,7 @@ def check(lake: ab.Lake, case: Case) -> Counter[str]:
             where = f"seed {case.seed}, round {number}: {case.text}"
             assert stored(lake) == duck.asked(case.text), where
     assert kept.verify().ok, f"seed {case.seed}: {case.text}"
-    return Counter(kept.strategies)
+    return not kept.computed_anew
 
 
 def stored(lake: ab.Lake) -> dict[tuple[Any, ...], int]:
@@ -62,12 +62,13 @@ def stored(lake: ab.Lake) -> dict[tuple[Any, ...], int]:
     return dict(Counter(zip(*columns.values(), strict=True)))
 
 
-def run(spark: SparkSession, place: Path, cases: Iterable[Case]) -> Counter[str]:
-    met: Counter[str] = Counter()
+def run(spark: SparkSession, place: Path, cases: Iterable[Case]) -> int:
+    """How many were differential: nothing they read is read in full at every refresh."""
+    differential = 0
     for case in cases:
         with ab.connect(place / str(case.seed), spark=spark) as lake:
-            met += check(lake, case)
-    return met
+            differential += check(lake, case)
+    return differential
 
 
 def short(case: Case) -> bool:
@@ -76,8 +77,8 @@ def short(case: Case) -> bool:
 
 def test_fifteen_texts_are_kept_round_after_round(spark: SparkSession, place: Path) -> None:
     drawn = (draw_case(seed, rounds=ROUNDS) for seed in itertools.count())
-    met = run(spark, place, itertools.islice(filter(short, drawn), TEXTS))
-    assert met["recompute"] <= TEXTS // 3, "most are differential"
+    differential = run(spark, place, itertools.islice(filter(short, drawn), TEXTS))
+    assert differential >= TEXTS * 3 // 4
 
 
 @pytest.mark.slow

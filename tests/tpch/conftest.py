@@ -9,7 +9,6 @@ import pytest
 
 from tests.tpch.data import generate
 
-
 SCALE = float(os.environ.get("TPCH_SCALE", "0.01"))
 """More on request: `TPCH_SCALE=0.1 TPCH_ROUNDS=5 .venv/bin/pytest tests/tpch/test_maintained.py`."""
 

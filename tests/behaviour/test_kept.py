@@ -1,0 +1,137 @@
+"""A stored query through refreshes, on Spark: every way in which rows are found, written and shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import anabranch as ab
+from anabranch.errors import Damaged, InvalidName
+from anabranch.refresh import sources
+from anabranch.storage import small
+from anabranch.write.rewrite import RowCounts
+from tests.equivalence.kept import Kept
+
+TOTALS = "SELECT region, avg(amount) AS average, count(*) AS n FROM orders GROUP BY region"
+ODD = """SELECT id, map('a', id, 'b', NULL) AS m, array(id, NULL) AS l,
+         named_struct('x', map(id, 'y'), 'n', CAST('NaN' AS DOUBLE)) AS s FROM orders"""
+
+
+@pytest.fixture
+def shop(spark_lake: ab.Lake) -> ab.Lake:
+    """Orders of two regions, one of them unknown."""
+    spark_lake.create_table("orders", "id BIGINT, region STRING, amount DECIMAL(12,2)")
+    spark_lake.insert("orders", [(1, "north", 1), (2, "north", 2), (3, None, 5), (3, None, 5)])
+    return spark_lake
+
+
+def rows(lake: ab.Lake) -> Counter[str]:
+    return Counter(map(str, map(tuple, lake.table("kept").collect())))
+
+
+def test_what_did_not_change_is_not_computed(shop: ab.Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    before = shop.snapshot().lsn
+    monkeypatch.setattr(type(shop._parts.engine), "query", lambda *_: pytest.fail("Spark was asked"))
+    assert kept.refresh() == RowCounts()
+    assert shop.snapshot().lsn == before
+
+
+def test_hidden_columns_are_nobodys_business(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    since = shop.snapshot().lsn
+    assert kept.definition.result.maintained.hidden
+    shop.insert("orders", [(4, "north", 6)])
+    kept.refresh()
+    shown = ["region", "average", "n"]
+    assert shop.table("kept").columns == shown
+    assert shop.snapshot().arrow("kept").column_names == shown
+    assert shop.changes("kept", since).columns == [*shown, "_weight"]
+    assert [str(info.schema) for info in shop.tables() if info.name == "kept"] == [
+        "region string, average decimal(16,6), n bigint"
+    ]
+    with pytest.raises(InvalidName):
+        shop.create_table("mine", "__h0 INT")
+
+
+def test_rows_that_only_come_are_appended(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", "SELECT id, amount * 2 AS twice FROM orders WHERE amount > 1")
+    shop.insert("orders", [(4, "north", 6), (4, "north", 6), (5, "north", 0)])
+    assert kept.refresh() == RowCounts(inserted=2)
+    version = shop._parts.catalog.moment().version(kept.definition.name)
+    metadata = shop._parts.reader.metadata(version.metadata_location)
+    snapshot = metadata.current_snapshot()
+    assert snapshot is not None
+    assert snapshot.summary is not None
+    assert snapshot.summary.operation.value == "append"
+    assert kept.verify().ok
+
+
+def test_an_update_to_the_same_value_writes_nothing(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    shop.update("orders", {"amount": "amount"})
+    assert kept.refresh() == RowCounts()
+
+
+@pytest.mark.parametrize("text", [TOTALS, ODD, "SELECT DISTINCT region FROM orders"])
+def test_large_tables_and_odd_types_are_merged_by_spark(
+    place: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(small, "SMALL_BYTES", 0)
+    monkeypatch.setattr(sources, "FEW_BYTES", 0)
+    with ab.connect(place, spark=spark, driver_rewrite_bytes=0) as lake:
+        lake.create_table("orders", "id BIGINT, region STRING, amount DECIMAL(12,2)")
+        lake.insert("orders", [(1, "north", 1), (2, "north", 2), (3, None, 5), (3, None, 5)])
+        kept = Kept(lake, "kept", text)
+        for change in (
+            lambda: lake.delete("orders", where="id = 3"),
+            lambda: lake.insert("orders", [(3, None, 7), (4, "south", 1), (4, "south", 1)]),
+            lambda: lake.update("orders", {"amount": "amount + 1"}, where="id > 1"),
+            lambda: lake.truncate("orders"),
+            lambda: lake.insert("orders", [(1, "north", 1)]),
+        ):
+            change()
+            kept.refresh()
+            assert kept.verify().ok
+        assert sum(rows(lake).values()) == 1
+
+
+def test_a_stored_row_that_somebody_changed_stops_the_refresh(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", "SELECT id, region FROM orders")
+    with shop.transaction() as tx:
+        tx.truncate("kept")
+        tx.insert("kept", [(1, "north"), (2, "elsewhere")])
+    before = rows(shop)
+    shop.delete("orders", where="id = 2")
+    with pytest.raises(Damaged, match=r'the stored rows of "kept"'):
+        kept.refresh()
+    assert rows(shop) == before
+
+
+def test_first_rows_come_from_state_that_nobody_sees(shop: ab.Lake) -> None:
+    text = "SELECT region, sum(amount) AS total FROM orders GROUP BY region ORDER BY total DESC LIMIT 1"
+    kept = Kept(shop, "kept", text)
+    assert kept.strategies == ("stored state", "recompute")
+    assert not kept.computed_anew
+    shop.insert("orders", [(5, "north", 20)])
+    kept.refresh()
+    assert rows(shop) == Counter([str(("north", Decimal("23.00")))])
+    shop.delete("orders", where="id = 5")
+    kept.refresh()
+    assert rows(shop) == Counter([str((None, Decimal("10.00")))])
+
+
+def test_a_change_file_holds_what_changed(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    since = shop.snapshot().lsn
+    shop.update("orders", {"amount": "amount + 1"}, where="id = 1")
+    kept.refresh()
+    changes = shop.changes("kept", since).collect()
+    assert sorted((row["region"], row["n"], row["_weight"]) for row in changes) == [
+        ("north", 2, -1),
+        ("north", 2, 1),
+    ]
