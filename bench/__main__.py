@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bench import commits
+from bench import commits, maintenance
 from bench.harness import Row, save, table
 
 TOPICS = {"commits": commits.measure}
@@ -21,6 +21,8 @@ def main() -> None:
         save(topic, measured[topic])
     print()
     print(table(measured))
+    print()
+    maintenance.main([])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -183,12 +185,10 @@ def table(rows: list[Measured]) -> str:
     return "\n".join([*lines, f"| geometric mean | | | {mean:.2f} × | | | |"])
 
 
-def main() -> None:
-    """`python -m bench.maintenance [scale]`."""
-    import sys
-    import tempfile
-
-    scale = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+def main(arguments: list[str]) -> None:
+    """`python -m bench.maintenance [scale]`; only the numbers of scale 1 are saved."""
+    scale = float(arguments[0]) if arguments else 1.0
+    print(f"maintenance of TPC-H's queries, scale factor {scale:g}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), scale)
     if scale == 1.0:
@@ -198,4 +198,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
