@@ -294,7 +294,18 @@ class SparkEngine:
 
     def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
         with translated():
-            net = rows.groupBy(*self._columns(schema)).agg(F.sum(name).alias(name))
+            total = F.sum(name).alias(name)
+            maps = [column for column in schema if _has_map(column.type)]
+            if not maps:
+                net = rows.groupBy(*self._columns(schema)).agg(total)
+            else:
+                # Grouped by a map, Spark makes zeros of the NULLs in it (its sorting of maps does).
+                keys = [
+                    _comparable(F.col(_quoted(c.name)), c.type).alias(f"__key_{i}")
+                    for i, c in enumerate(schema)
+                ]
+                firsts = [F.first(F.col(_quoted(c.name))).alias(c.name) for c in schema]
+                net = rows.groupBy(*keys).agg(*firsts, total).select(*schema.names, name)
             return net.filter(F.col(name) != 0)
 
     def to_change(self, frame: Frame, schema: Schema, table: str) -> Frame:

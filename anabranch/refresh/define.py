@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Delta, Plan, Scan, tables
+from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, tables, walk
 from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import Maintained, maintained
 from anabranch.engine.base import Frame
@@ -24,6 +24,8 @@ from anabranch.schema import Schema
 from anabranch.sql.lower import Lowered, lower
 from anabranch.sql.query import Query, parse_query
 
+ADDED_UP = (Net, Distinct, Support, SetOp)
+"""Operators that compare whole rows."""
 CHECKED_ROWS = 1_000_000
 """With up to so many source rows, the plan's result is held against the text's."""
 
@@ -140,7 +142,25 @@ def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
 
     kept = maintained(piece.plan, piece.columns, types)
     schema = parts.engine.schema_of(over(kept.stored, kept.columns), hidden=True)
+    _check_maps(kept, schema, {name: parts.engine.types_of(frame) for name, frame in empty.items()})
     return Kept(TableName.parse(piece.table), kept, schema)
+
+
+def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse maps among rows that are added up: grouped by a map, Spark makes zeros of the NULLs in it."""
+    stored = zip(kept.stored.names, schema, strict=True)
+    maps = {name for name, column in stored if "MAP<" in str(column.type).upper()}
+    for leaf in walk(kept.change):
+        if isinstance(leaf, Scan | Delta):
+            known = types[leaf.table]
+            maps |= {name for name, own in leaf.columns if "map<" in known[own]}
+    for part in walk(kept.change):
+        if isinstance(part, ADDED_UP) and (found := maps.intersection(part.names)):
+            raise NotIncremental(
+                f'the column "{min(found)}" holds maps',
+                detail="rows with maps can't be added up: Spark groups them wrongly.",
+                hint="store map_entries(…) of it, or create it with refresh_mode = full.",
+            )
 
 
 def _scan(sources: Sources, leaf: object) -> Frame:

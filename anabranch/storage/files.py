@@ -102,7 +102,15 @@ def write_rows(warehouse: Warehouse, rows: pa.Table, layout: Layout, folder: str
 
 def _write(warehouse: Warehouse, rows: pa.Table, layout: Layout, path: str) -> FileRef:
     with warehouse.filesystem().open_output_stream(_made(warehouse, path)) as stream:
-        writer = pq.ParquetWriter(stream, rows.schema, compression=COMPRESSION, store_decimal_as_integer=True)
+        # Spark looks NULLs inside lists and maps up in a dictionary, which is empty if there is nothing else.
+        flat = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]
+        writer = pq.ParquetWriter(
+            stream,
+            rows.schema,
+            compression=COMPRESSION,
+            store_decimal_as_integer=True,
+            use_dictionary=flat or False,
+        )
         writer.write_table(rows)
         writer.close()
         size = stream.tell()
