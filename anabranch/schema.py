@@ -268,6 +268,31 @@ def _type_from_json(value: Any, depth: int) -> Type:
             raise UnsupportedType(f"a table can't hold the type {other}")
 
 
+def has_map(kind: Type) -> bool:
+    """Whether there is a map in a type: rows with maps can't be compared as they are."""
+    return any(isinstance(part, Map) for part in _parts(kind))
+
+
+def has_floats(kind: Type) -> bool:
+    """Whether there is floating point in a type, where the order of additions shows."""
+    return any(part in (Atomic("float"), Atomic("double")) for part in _parts(kind))
+
+
+def _parts(kind: Type) -> Iterator[Type]:
+    yield kind
+    match kind:
+        case Array(element, _):
+            yield from _parts(element)
+        case Map(key, value, _):
+            yield from _parts(key)
+            yield from _parts(value)
+        case Struct(fields):
+            for field in fields:
+                yield from _parts(field.type)
+        case _:
+            pass
+
+
 # -- store assignment -----------------------------------------------------------------------------
 
 _NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double")

@@ -38,6 +38,7 @@ from pyspark.sql.types import (
 )
 
 from anabranch.engine.base import Checksum, Frame
+from anabranch.engine.contract import CONTRACT, OWN_SESSION, QUIET_CONTRACT, UTC
 from anabranch.engine.java import check_java
 from anabranch.errors import (
     AnabranchError,
@@ -50,7 +51,7 @@ from anabranch.errors import (
     UnknownColumn,
 )
 from anabranch.events import Event, Observer
-from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store
+from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
@@ -58,44 +59,8 @@ _QUERY_WEIGHT = "__w"
 _NEW, _PICK = "__new_", "__pick_"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
 
-# What decides the meaning of a query, or the validity of a file, on whatever session is used.
-_CONTRACT = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
-    "spark.sql.caseSensitive": "false",
-    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
-}
-_QUIET_CONTRACT = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.timeType.enabled": "true",
-    # Days before 1582 are the same days for every reader.
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    # Listing files that are already known must not become a Spark job.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-}
-# For a session of our own: small changes, one machine.
-_OWN = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    # What goes wrong is raised as an error; Spark's own log would print it three times more.
-    "spark.log.level": "OFF",
-    "spark.driver.memory": "4g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "8",
-    # A second lock behind our own: no ${env:…} in a statement's text, no path in place of a table.
-    "spark.sql.variable.substitute": "false",
-    "spark.sql.runSQLOnFiles": "false",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Plain local files: no checksum file beside every Parquet file.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-}
 _NOT_HELD = (ArrayType, MapType, StructType, TimeType)
 _CHECKED = (ArrayType, MapType, StructType, BinaryType, TimeType, TimestampType, TimestampNTZType)
-_UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
 _BAD_VALUE = re.compile(
     r"^(CAST_|NUMERIC_|ARITHMETIC_OVERFLOW|INVALID_COLUMN_OR_FIELD_DATA_TYPE|DATETIME_OVERFLOW"
     r"|NULLABLE_COLUMN_OR_FIELD|INCOMPATIBLE_DATA)"
@@ -133,7 +98,7 @@ class SparkEngine:
         check_java()
         self._observer(Event("spark_starting"))
         builder = SparkSession.builder.appName("anabranch").master("local[*]")
-        for key, value in _OWN.items():
+        for key, value in OWN_SESSION.items():
             builder = builder.config(key, value)
         quiet = Path(str(resources.files("anabranch.engine") / "log4j2.properties")).as_uri()
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet}")
@@ -149,15 +114,15 @@ class SparkEngine:
     def _prepared(self, session: SparkSession) -> SparkSession:
         changed = []
         with translated():
-            for key, value in {**_CONTRACT, **_QUIET_CONTRACT}.items():
+            for key, value in {**CONTRACT, **QUIET_CONTRACT}.items():
                 if session.conf.get(key) != value:
                     session.conf.set(key, value)
                     changed.append(key)
             zone = session.conf.get("spark.sql.session.timeZone")
-            if zone != self._zone and not ({zone, self._zone} <= _UTC):
+            if zone != self._zone and not ({zone, self._zone} <= UTC):
                 session.conf.set("spark.sql.session.timeZone", self._zone)
                 changed.append("spark.sql.session.timeZone")
-        told = [key for key in changed if key not in _QUIET_CONTRACT]
+        told = [key for key in changed if key not in QUIET_CONTRACT]
         if self._given is not None and told:
             warnings.warn(
                 Notice(
@@ -197,7 +162,7 @@ class SparkEngine:
         Floating point is left out: what is added up in another order differs in the last digits.
         """
         with translated():
-            exact = [_comparable(F.col(_quoted(c.name)), c.type) for c in schema if not _has_floats(c.type)]
+            exact = [_comparable(F.col(_quoted(c.name)), c.type) for c in schema if not has_floats(c.type)]
             hashed = F.xxhash64(*exact) if exact else F.lit(0)
             total = F.sum(hashed.cast("decimal(38,0)")).cast("string")
             row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
@@ -295,7 +260,7 @@ class SparkEngine:
     def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
         with translated():
             total = F.sum(name).alias(name)
-            maps = [column for column in schema if _has_map(column.type)]
+            maps = [column for column in schema if has_map(column.type)]
             if not maps:
                 net = rows.groupBy(*self._columns(schema)).agg(total)
             else:
@@ -588,29 +553,13 @@ def _comparable(value: SparkColumn, kind: Type) -> SparkColumn:
         case Map(_, element, _):
             keys = F.array_sort(F.map_keys(value))
             return F.transform(keys, lambda key: F.struct(key, _comparable(value[key], element)))
-        case Array(element, _) if _has_map(element):
+        case Array(element, _) if has_map(element):
             return F.transform(value, lambda item: _comparable(item, element))
-        case Struct(fields) if _has_map(kind):
+        case Struct(fields) if has_map(kind):
             inner = F.struct(*[_comparable(value.getField(f.name), f.type).alias(f.name) for f in fields])
             return F.when(value.isNotNull(), inner)
         case _:
             return value
-
-
-def _has_floats(kind: Type) -> bool:
-    return "float" in str(kind) or "double" in str(kind)
-
-
-def _has_map(kind: Type) -> bool:
-    match kind:
-        case Map():
-            return True
-        case Array(element, _):
-            return _has_map(element)
-        case Struct(fields):
-            return any(_has_map(field.type) for field in fields)
-        case _:
-            return False
 
 
 def _quoted(name: str) -> str:

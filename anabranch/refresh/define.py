@@ -20,7 +20,7 @@ from anabranch.parts import Parts
 from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK
 from anabranch.render.statement import render
-from anabranch.schema import Schema
+from anabranch.schema import Schema, has_map
 from anabranch.sql.lower import Lowered, lower
 from anabranch.sql.query import Query, parse_query
 
@@ -149,7 +149,7 @@ def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
 def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:
     """Refuse maps among rows that are added up: grouped by a map, Spark makes zeros of the NULLs in it."""
     stored = zip(kept.stored.names, schema, strict=True)
-    maps = {name for name, column in stored if "MAP<" in str(column.type).upper()}
+    maps = {name for name, column in stored if has_map(column.type)}
     for leaf in walk(kept.change):
         if isinstance(leaf, Scan | Delta):
             known = types[leaf.table]

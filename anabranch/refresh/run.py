@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from anabranch.algebra.plan import Delta, Scan, is_empty
+from anabranch.algebra.plan import Cut, Delta, Scan, Stored, is_empty
 from anabranch.delta.cuts import cut
 from anabranch.delta.root import Maintained
 from anabranch.delta.simplify import simplify
@@ -70,9 +70,13 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
     folders: list[str] = []
 
     def relation(leaf: Leaf) -> Frame:
-        if isinstance(leaf, Scan | Delta):
-            return sources.frame(leaf)
-        return steps[leaf.name] if hasattr(leaf, "name") else sources.stored(table)
+        match leaf:
+            case Scan() | Delta():
+                return sources.frame(leaf)
+            case Cut(name):
+                return steps[name]
+            case Stored():
+                return sources.stored(table)
 
     try:
         for name, statement in statements:
