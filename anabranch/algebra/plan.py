@@ -76,61 +76,49 @@ Columns = tuple[tuple[str, str], ...]
 """(name in the plan, name in the table)."""
 
 
+class Columned(Node):
+    """What leaves over stored rows share: columns, under names of the plan's."""
+
+    columns: Columns
+
+    def __post_init__(self) -> None:
+        _check_unique(self.names)
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
 @node
-class Scan(Node):
+class Scan(Columned):
     """A table's rows at one end of the interval."""
 
     table: str
     columns: Columns
     at: At = At.UNTIL
 
-    def __post_init__(self) -> None:
-        _check_unique(self.names)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)
-
 
 @node
-class Delta(Node):
+class Delta(Columned):
     """A table's change over the interval: until - since."""
 
     table: str
     columns: Columns
 
-    def __post_init__(self) -> None:
-        _check_unique(self.names)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)
-
 
 @node
-class Stored(Node):
+class Stored(Columned):
     """The rows that the stream table itself holds, as of `since`."""
 
     columns: Columns
 
-    def __post_init__(self) -> None:
-        _check_unique(self.names)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)
-
 
 @node
-class Cut(Node):
+class Cut(Columned):
     """Rows that a statement before this one computed, because several parts of the plan need them."""
 
     name: str
     columns: Columns
     weighted: bool
-
-    def __post_init__(self) -> None:
-        _check_unique(self.names)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)
 
 
 @node
@@ -277,9 +265,8 @@ class AggregateCall:
         return self.args if self.where is None else (*self.args, self.where)
 
 
-@node
-class Aggregate(Node):
-    """One row per group, NULL keys being one group; without keys one row, whatever the input."""
+class Grouping(Node):
+    """What grouping operators share: a row per group, its keys first."""
 
     input: Plan
     keys: tuple[tuple[str, Scalar], ...]
@@ -295,6 +282,15 @@ class Aggregate(Node):
 
     def _names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.keys) + tuple(name for name, _ in self.calls)
+
+
+@node
+class Aggregate(Grouping):
+    """One row per group, NULL keys being one group; without keys one row, whatever the input."""
+
+    input: Plan
+    keys: tuple[tuple[str, Scalar], ...]
+    calls: tuple[tuple[str, AggregateCall], ...]
 
 
 @node
@@ -407,7 +403,7 @@ class Support(Node):
 
 
 @node
-class Tally(Node):
+class Tally(Grouping):
     """What a change adds to the counts and sums of its groups: a row per group that it touches.
 
     Like `Aggregate`, but every row counts by its weight, which only linear calls can: `count`, `sum`,
@@ -419,19 +415,12 @@ class Tally(Node):
     calls: tuple[tuple[str, AggregateCall], ...]
 
     def __post_init__(self) -> None:
-        _check_unique(self.names)
-        for _, key in self.keys:
-            _check_refs(self.input, key)
+        super().__post_init__()
         for _, call in self.calls:
             if call.distinct or call.function not in LINEAR_CALLS:
                 raise ValueError(f"{call.function} is not linear: a change doesn't say what becomes of it")
             if len(call.args) > 1:
                 raise ValueError(f"a tally of {len(call.args)} values at once")
-            for scalar in call.scalars:
-                _check_refs(self.input, scalar)
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.keys) + tuple(name for name, _ in self.calls)
 
 
 LINEAR_CALLS = frozenset(("count", "sum"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.algebra.judge import Judge
 from anabranch.algebra.plan import (
     Cut,
     Delta,
@@ -18,18 +19,8 @@ from anabranch.algebra.plan import (
 )
 
 
-class Weighted:
+class Weighted(Judge):
     """Whether the rendered rows of a plan carry a weight column; each subplan is looked at once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Plan, bool] = {}
-
-    def __call__(self, plan: Plan) -> bool:
-        """Whether it does; asking what can't be rendered is an error."""
-        found = self._known.get(plan)
-        if found is None:
-            found = self._known[plan] = self._look(plan)
-        return found
 
     def _look(self, plan: Plan) -> bool:
         match plan:

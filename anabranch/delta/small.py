@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from anabranch.algebra.judge import Judge
 from anabranch.algebra.plan import (
     Aggregate,
     Cut,
@@ -27,18 +28,8 @@ from anabranch.algebra.plan import (
 from anabranch.algebra.scalar import Call, Scalar, conjuncts, refs
 
 
-class Small:
+class Small(Judge):
     """Whether a plan has few rows; each subplan is looked at once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Plan, bool] = {}
-
-    def __call__(self, plan: Plan) -> bool:
-        """Whether it has, compared with the tables it reads."""
-        found = self._known.get(plan)
-        if found is None:
-            found = self._known[plan] = self._look(plan)
-        return found
 
     def _look(self, plan: Plan) -> bool:
         match plan:
