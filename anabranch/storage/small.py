@@ -30,13 +30,13 @@ def small_change(
         return None
     parts: list[pa.Table] = []
     weights: list[np.ndarray] = []
-    for path in files:
-        found = read_file(warehouse, path)
-        parts.append(declared_rows(found, declared))
-        if path in weighted:
-            weights.append(found[WEIGHT].to_numpy())
-        else:
-            weights.append(np.full(found.num_rows, -1 if path in minus else 1, dtype=np.int64))
+    # A file that came and went within the interval stands in both lists.
+    for paths, weight in ((plus, 1), (minus, -1), (weighted, None)):
+        for path in paths:
+            found = read_file(warehouse, path)
+            parts.append(declared_rows(found, declared))
+            own = found[WEIGHT].to_numpy() if weight is None else np.full(found.num_rows, weight)
+            weights.append(own.astype(np.int64))
     if not parts:
         return None
     return _net(pa.concat_tables(parts), np.concatenate(weights))

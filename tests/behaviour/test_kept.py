@@ -82,6 +82,18 @@ def test_maps_are_refused_where_rows_would_be_added_up(shop: ab.Lake) -> None:
     assert rows(shop) == Counter([str((1, 1)), str((2, 7))])
 
 
+def test_a_refresh_covers_many_commits_at_once(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    shop.insert("orders", [(7, "west", 1)])
+    shop.truncate("orders")
+    shop.insert("orders", [(8, "west", 1), (9, "north", 3)])
+    shop.update("orders", {"amount": "amount + 1"}, where="id = 9")
+    shop.delete("orders", where="id = 8")
+    kept.refresh()
+    assert rows(shop) == Counter([str(("north", Decimal("4.000000"), 1))])
+    assert kept.verify().ok
+
+
 def test_an_update_to_the_same_value_writes_nothing(shop: ab.Lake) -> None:
     kept = Kept(shop, "kept", TOTALS)
     shop.update("orders", {"amount": "amount"})

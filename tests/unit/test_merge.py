@@ -120,6 +120,14 @@ def test_a_small_change_is_added_up_here(place: Place) -> None:
     assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 2}]
 
 
+def test_a_file_that_came_and_went_leaves_nothing(place: Place) -> None:
+    file, other = place.file([(1, "a", 1.0)]), place.file([(2, "b", 1.0)])
+    schema = parse_schema("k BIGINT, s STRING, x DOUBLE")
+    found = small_change(place.warehouse, [file.path, other.path], [file.path], [], schema)
+    assert found is not None
+    assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 1}]
+
+
 def test_only_the_columns_that_are_read_are_compared(place: Place) -> None:
     schema = Schema(parse_schema("k BIGINT, s STRING").columns[:1])
     change = place.change([(1, "a", 1.0, -1), (1, "b", 1.0, 1), (2, "c", 1.0, 1)])
