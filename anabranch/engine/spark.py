@@ -25,10 +25,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     DataType,
+    DateType,
     IntegerType,
     LongType,
     MapType,
+    NullType,
+    NumericType,
     StringType,
     StructField,
     StructType,
@@ -59,7 +63,17 @@ _QUERY_WEIGHT = "__w"
 _NEW, _PICK = "__new_", "__pick_"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
 
-_NOT_HELD = (ArrayType, MapType, StructType, TimeType)
+# Types that come back from Arrow as they went.
+_HELD = (
+    NumericType,
+    StringType,
+    BooleanType,
+    BinaryType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+    NullType,
+)
 _CHECKED = (ArrayType, MapType, StructType, BinaryType, TimeType, TimestampType, TimestampNTZType)
 _BAD_VALUE = re.compile(
     r"^(CAST_|NUMERIC_|ARITHMETIC_OVERFLOW|INVALID_COLUMN_OR_FIELD_DATA_TYPE|DATETIME_OVERFLOW"
@@ -459,7 +473,7 @@ class SparkEngine:
         """The rows of a frame, computed once: held here if they are few, else written to a new folder."""
         with translated():
             kinds = [field.dataType for field in frame.schema.fields]
-            if few and not any(isinstance(kind, _NOT_HELD) for kind in kinds):
+            if few and all(isinstance(kind, _HELD) for kind in kinds):
                 try:
                     return self.session.createDataFrame(frame.toArrow(), frame.schema)
                 except PySparkException as error:
