@@ -53,8 +53,14 @@ class Duck:
             f"CREATE OR REPLACE TEMP TABLE {name} AS {self._text(end(plan), columns)}"
             for name, end in ((f"{table}_since", since), (f"{table}_until", until))
         ]
+        change = (
+            f"CREATE OR REPLACE TEMP TABLE {table}_change AS "
+            f"SELECT * REPLACE (sum(__weight) AS __weight) FROM ("
+            f"SELECT *, 1 AS __weight FROM {table}_until UNION ALL SELECT *, -1 FROM {table}_since) "
+            f"GROUP BY {', '.join(columns)} HAVING sum(__weight) <> 0"
+        )
         stored = f"CREATE OR REPLACE TEMP VIEW {STORED} AS FROM {table}_since"
-        self._connection.execute(f"BEGIN; {'; '.join([*made, stored])}; COMMIT")
+        self._connection.execute(f"BEGIN; {'; '.join([*made, change, stored])}; COMMIT")
         both = Scan(table, tuple((column, column) for column in columns))
         return self.evaluate(since(both)), self.evaluate(both)
 
