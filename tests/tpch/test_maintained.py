@@ -41,7 +41,6 @@ def test_a_query_is_what_it_would_be_computed_anew(name: str, changed: tuple[ab.
     lake, (first, *later) = changed
     kept = Kept(lake, f"kept_{name}", QUERIES[name], at=first)
     assert not kept.computed_anew, "what is sorted again, or has no keys, is stored state"
-    assert kept.verify().ok
     for lsn in later:
         kept.refresh(lsn)
         assert kept.verify().ok, f"{name} at lsn {lsn}"
