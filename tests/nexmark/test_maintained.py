@@ -17,6 +17,8 @@ from tests.tpch.rounds import apply_round, contents_of
 
 QUERIES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "queries").glob("*.sql"))}
 ROUNDS = 2
+COMPUTED_ANEW = {"q7": {"bid"}}
+"""What is read in full at every refresh: the largest price of all bids, when bids changed."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def test_there_are_ten_queries() -> None:
 def test_a_query_is_what_it_would_be_computed_anew(name: str, changed: tuple[ab.Lake, list[int]]) -> None:
     lake, (first, *later) = changed
     kept = Kept(lake, f"kept_{name}", QUERIES[name], at=first)
-    assert not kept.computed_anew, "what is sorted again, or has no keys, is stored state"
+    assert {str(table) for table in kept.computed_anew} == COMPUTED_ANEW.get(name, set())
     for lsn in later:
         kept.refresh(lsn)
         assert kept.verify().ok, f"{name} at lsn {lsn}"
