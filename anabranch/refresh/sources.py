@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import At, Delta, Scan
 from anabranch.engine.base import Frame
-from anabranch.ledger.records import Moment, Version
+from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
@@ -96,8 +96,9 @@ class Sources:
     def _look(self, name: TableName) -> tuple[list[Piece], Schema]:
         if (table := self.staged.get(name)) is not None:
             return list(table.pieces), table.schema
-        before: Version | None = self.since.version(name)
-        after = self.until.version(name)
-        if before is not None and before.table_id != after.table_id:
-            before = None
+        before, after = self.since.version(name), self.until.version(name)
+        if before.table_id != after.table_id:
+            # Another table took the name: all rows of the one go, all of the other come.
+            gone = [Piece("-", file.path) for file in live_files(self.parts, before)]
+            return gone + change_pieces(self.parts, None, after), after.schema
         return change_pieces(self.parts, before, after), after.schema

@@ -94,6 +94,16 @@ def test_a_refresh_covers_many_commits_at_once(shop: ab.Lake) -> None:
     assert kept.verify().ok
 
 
+def test_a_source_that_was_dropped_and_made_anew_is_another_table(shop: ab.Lake) -> None:
+    kept = Kept(shop, "kept", TOTALS)
+    with shop.transaction() as tx:
+        tx.drop_table("orders")
+        tx.create_table("orders", "id BIGINT, region STRING, amount DECIMAL(12,2)")
+        tx.insert("orders", [(1, "west", 4)])
+    kept.refresh()
+    assert rows(shop) == Counter([str(("west", Decimal("4.000000"), 1))])
+
+
 def test_an_update_to_the_same_value_writes_nothing(shop: ab.Lake) -> None:
     kept = Kept(shop, "kept", TOTALS)
     shop.update("orders", {"amount": "amount"})
