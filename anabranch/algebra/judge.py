@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from anabranch.algebra.plan import Plan
 
 
-class Judge:
+class Judge(ABC):
     """Remembers what it said; what it says is its subclass's to decide."""
 
     def __init__(self) -> None:
@@ -18,5 +20,5 @@ class Judge:
             found = self._known[plan] = self._look(plan)
         return found
 
-    def _look(self, plan: Plan) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _look(self, plan: Plan) -> bool: ...

@@ -68,7 +68,6 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
     """Choose what to store and how to maintain it; `columns` are the names of the query's columns."""
     top = _peeled(plan)
     names = tuple(columns)
-    change: Plan
     match top.core:
         case Aggregate() as core if not top.filtered and (state := exact_state(core, types)):
             return _from_state(top, state, names)
@@ -104,8 +103,8 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
         case Top():
             return _anew(top, names, "the first rows")
         case _:
-            change = Net(differentiate(plan))
-            return Maintained(plan, names, change, "change", "the change of the inputs says it all")
+            reason = "the change of the inputs says it all"
+            return Maintained(plan, names, Net(differentiate(plan)), "change", reason)
 
 
 # -- the plan's top -------------------------------------------------------------------------------
@@ -162,6 +161,11 @@ class _Storage:
     places: Mapping[str, str]
 
     @property
+    def carried(self) -> tuple[str, ...]:
+        """The core's columns that are stored hidden."""
+        return tuple(name for name, place in self.places.items() if place.startswith(HIDDEN))
+
+    @property
     def rows(self) -> Stored:
         """What is stored, under names that nothing else has."""
         return Stored(tuple((f"{OLD}{place}", name) for place, name in enumerate(self.columns)))
@@ -197,9 +201,8 @@ def _from_rows(
     """Compute the touched keys anew, and take back what is stored under them."""
     needed = list(dict.fromkeys(key.name for key in keys))
     storage = _storage(top, top.core, names, needed)
-    carried = [name for name in needed if storage.places[name].startswith(HIDDEN)]
     old = Join(storage.rows, touched, "semi", _same([storage.old(key.name) for key in keys]))
-    change = Net(UnionAll((top.over(new, carried), Negate(old))))
+    change = Net(UnionAll((top.over(new, storage.carried), Negate(old))))
     return Maintained(storage.plan, storage.columns, change, "affected keys", f"recomputes the {what}")
 
 
@@ -213,11 +216,10 @@ def _anew(top: _Top, names: tuple[str, ...], what: str) -> Maintained:
 def _from_state(top: _Top, state: State, names: tuple[str, ...]) -> Maintained:
     """Add what the change says to what is stored."""
     storage = _storage(top, state.aggregate, names, state.needed)
-    carried = [name for name in state.needed if storage.places[name].startswith(HIDDEN)]
     groups = new_groups(state, differentiate(state.aggregate.input), storage.rows, storage.old)
     keys = [storage.old(name) for name, _ in state.aggregate.keys]
     old: Plan = Join(storage.rows, groups.touched, "semi", _same(keys)) if keys else storage.rows
-    change = Net(UnionAll((top.over(groups.new, carried), Negate(old))))
+    change = Net(UnionAll((top.over(groups.new, storage.carried), Negate(old))))
     return Maintained(
         storage.plan, storage.columns, change, "stored state", "adds the change to stored counts and sums"
     )

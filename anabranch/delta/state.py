@@ -10,7 +10,7 @@ average its sum and count, a group whether it has rows left.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.algebra.plan import (
@@ -53,11 +53,6 @@ class State:
     """For each sum its type, and the count of its values."""
     averages: Mapping[str, tuple[str, str, str]]
     """For each average its type, sum and count."""
-
-    @property
-    def counts(self) -> tuple[str, ...]:
-        """The columns that are counts."""
-        return tuple(name for name, call in self.aggregate.calls if call.function == "count")
 
 
 @dataclass(frozen=True)
@@ -139,15 +134,9 @@ def new_groups(state: State, change: Plan, stored: Stored, old: Callable[[str], 
     if aggregate.keys:
         rows = next(name for name, call in calls if call == AggregateCall("count"))
         groups = Filter(groups, Call(">", (Ref(rows), Literal(0))))
-    finished = [
-        (name, _finished(state, name)) for name in (*(name for name, _ in aggregate.keys), *_own(aggregate))
-    ]
+    finished = [(name, _finished(state, name)) for name in aggregate.names]
     touched = Project(tally, tuple((key.name, key) for key in keys)) if keys else tally
     return Groups(touched, Project(groups, tuple(finished)))
-
-
-def _own(aggregate: Aggregate) -> Sequence[str]:
-    return [name for name, _ in aggregate.calls]
 
 
 def _finished(state: State, name: str) -> Scalar:

@@ -87,12 +87,9 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
 def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
     """The rows to store, computed from nothing, as of the later moment."""
     stored = kept.maintained
-    engine = sources.parts.engine
     if len(definition.pieces) > 1 or stored.hidden or not definition.lowered.settled:
         # The text knows neither state nor hidden columns, and would choose among ties as it likes.
-        rendered = render(stored.stored, SPARK, stored.columns)
-        frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
-        return engine.query(rendered.template, frames)
+        return _planned(stored.stored, stored.columns, sources)
     return _said(definition, sources)
 
 
@@ -103,9 +100,8 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
         return False
     sources = Sources(parts, moment, moment)
     schema = definition.result.schema.visible
-    rendered = render(definition.lowered.plan, SPARK, definition.lowered.columns)
-    frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
-    found = parts.engine.checksum(parts.engine.query(rendered.template, frames), schema)
+    planned = _planned(definition.lowered.plan, definition.lowered.columns, sources)
+    found = parts.engine.checksum(planned, schema)
     expected = parts.engine.checksum(_said(definition, sources), schema)
     if found != expected:
         raise NotIncremental(
@@ -120,8 +116,13 @@ def recomputed(definition: Definition, sources: Sources) -> Frame:
     """The query's result from its sources alone, as people see it."""
     if definition.lowered.settled:
         return _said(definition, sources)
-    rendered = render(definition.lowered.plan, SPARK, definition.lowered.columns)
-    frames = {key: _scan(sources, leaf) for key, leaf in rendered.leaves}
+    return _planned(definition.lowered.plan, definition.lowered.columns, sources)
+
+
+def _planned(plan: Plan, columns: tuple[str, ...], sources: Sources) -> Frame:
+    """What a query's plan gives."""
+    rendered = render(plan, SPARK, columns)
+    frames = {key: sources.frame(leaf) for key, leaf in rendered.leaves if isinstance(leaf, Scan)}
     return sources.parts.engine.query(rendered.template, frames)
 
 
@@ -161,11 +162,6 @@ def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[st
                 detail="rows with maps can't be added up: Spark groups them wrongly.",
                 hint="store map_entries(…) of it, or create it with refresh_mode = full.",
             )
-
-
-def _scan(sources: Sources, leaf: object) -> Frame:
-    assert isinstance(leaf, Scan), "a query reads tables, not changes"
-    return sources.frame(leaf)
 
 
 def _check_types(said: Schema, planned: Schema) -> None:

@@ -7,6 +7,7 @@ commit's business.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from anabranch.algebra.plan import Cut, Delta, Scan, Stored, is_empty
@@ -21,9 +22,8 @@ from anabranch.refresh.define import Definition, Kept, contents
 from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK
 from anabranch.render.statement import Leaf, Rendered, render
-from anabranch.storage.files import written_files
 from anabranch.write.merge import apply_change
-from anabranch.write.rewrite import RowCounts, write_frame
+from anabranch.write.rewrite import RowCounts, append_frame
 from anabranch.write.working import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
@@ -40,12 +40,8 @@ def fill(parts: Parts, definition: Definition, tables: Tables, moment: Moment) -
         frame = contents(definition, kept, Sources(parts, moment, moment, staged))
         deleted = table.clear()
         conformed = parts.engine.conform(frame, table.schema, str(kept.table), by_position=True)
-        folder = f"{table.folder}/data/{parts.clock.new_id()}"
-        write_frame(parts, conformed, folder, table)
-        files = written_files(parts.warehouse, folder, table.layout)
-        table.append(files)
+        counts = replace(append_frame(parts, table, conformed), deleted=deleted)
         staged[kept.table] = table
-        counts = RowCounts(inserted=sum(file.rows for file in files), deleted=deleted)
     return counts
 
 

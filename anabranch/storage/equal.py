@@ -29,6 +29,12 @@ def groups(rows: pa.Table) -> np.ndarray:
     """A number for every row, the same for equal ones."""
     result = np.zeros(rows.num_rows, dtype=np.int64)
     for column in rows.columns:
-        found = codes(column)
-        _, result = np.unique(result * (found.max(initial=0) + 1) + found, return_inverse=True)
+        result = refined(result, column)
+    return result
+
+
+def refined(numbers: np.ndarray, values: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Groups of rows, told apart further by one more column."""
+    found = codes(values)
+    _, result = np.unique(numbers * (found.max(initial=0) + 1) + found, return_inverse=True)
     return result

@@ -209,17 +209,21 @@ def removed_positions(warehouse: Warehouse, changes: Sequence[str]) -> Removal:
     together = pa.concat_tables(read_file(warehouse, path, [WEIGHT, FILE, POSITION]) for path in changes)
     gone = together.filter(pc.less(together[WEIGHT], 0)).select([FILE, POSITION]).combine_chunks()
     distinct = gone.group_by([FILE, POSITION]).aggregate([])
-    per_file = {
-        same_path(path): gone.filter(pc.equal(gone[FILE], path))[POSITION].combine_chunks()
-        for path in pc.unique(gone[FILE]).to_pylist()
-    }
     return Removal(
-        per_file,
+        positions_by_file(gone),
         rows=together.num_rows,
         removed=gone.num_rows,
         size=sum(warehouse.size(path) for path in changes),
         duplicated=distinct.num_rows != gone.num_rows,
     )
+
+
+def positions_by_file(rows: pa.Table) -> dict[str, pa.Array]:
+    """From rows of file and position to the positions in each file."""
+    return {
+        same_path(path): rows.filter(pc.equal(rows[FILE], path))[POSITION].combine_chunks()
+        for path in pc.unique(rows[FILE]).to_pylist()
+    }
 
 
 def has_twins(warehouse: Warehouse, changes: Sequence[str], keys: Sequence[str]) -> bool:

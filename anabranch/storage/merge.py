@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import Damaged
-from anabranch.storage.equal import codes
+from anabranch.storage.equal import refined
 from anabranch.storage.files import (
     FILE,
     POSITION,
@@ -23,11 +23,12 @@ from anabranch.storage.files import (
     FileRef,
     Layout,
     Removal,
+    positions_by_file,
     read_data,
     read_file,
     stored_rows,
 )
-from anabranch.storage.warehouse import Warehouse, same_path
+from anabranch.storage.warehouse import Warehouse
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,7 @@ def found_by_engine(warehouse: Warehouse, located: Sequence[str], size: ChangeSi
     """The positions that the engine found for the rows that go."""
     together = [read_file(warehouse, path, [FILE, POSITION]) for path in located]
     rows = pa.concat_tables(together) if together else pa.table({FILE: [], POSITION: []})
-    positions = {
-        same_path(path): rows.filter(pc.equal(rows[FILE], path))[POSITION].combine_chunks()
-        for path in pc.unique(rows[FILE]).to_pylist()
-    }
-    return _checked(positions, size, name)
+    return _checked(positions_by_file(rows), size, name)
 
 
 def find_rows(
@@ -98,9 +95,7 @@ def _matches(rows: pa.Table, wanted: int) -> np.ndarray:
     left = np.arange(rows.num_rows)
     groups = np.zeros(rows.num_rows, dtype=np.int64)
     for column in rows.columns:
-        values = column.combine_chunks().take(pa.array(left))
-        found = codes(values)
-        _, groups = np.unique(groups * (found.max(initial=0) + 1) + found, return_inverse=True)
+        groups = refined(groups, column.take(pa.array(left)))
         alive = np.isin(groups, groups[:wanted])
         alive[:wanted] = True
         left, groups = left[alive], groups[alive]

@@ -65,6 +65,15 @@ def write_frame(parts: Parts, frame: Frame, folder: str, table: WorkingTable | N
         raise
 
 
+def append_frame(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
+    """Add a frame's rows, which are in the table's columns already."""
+    folder = f"{table.folder}/data/{parts.clock.new_id()}"
+    write_frame(parts, frame, folder, table)
+    files = written_files(parts.warehouse, folder, table.layout)
+    table.append(files)
+    return RowCounts(inserted=sum(file.rows for file in files))
+
+
 def compact_files(parts: Parts, table: WorkingTable) -> None:
     """Rewrite the files that are smaller than half the target into as few as needed."""
     small = [file for file in table.live().values() if file.size < TARGET_FILE_BYTES // 2]

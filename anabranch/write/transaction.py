@@ -45,9 +45,9 @@ from anabranch.sql.statements import (
     parse_statement,
 )
 from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
-from anabranch.storage.files import check_files, write_rows, written_files
+from anabranch.storage.files import check_files, write_rows
 from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
-from anabranch.write.rewrite import RowCounts, compact_files, rewrite, write_frame
+from anabranch.write.rewrite import RowCounts, append_frame, compact_files, rewrite
 from anabranch.write.schemas import read_schema_argument
 from anabranch.write.working import WorkingTable
 
@@ -137,12 +137,9 @@ class Transaction:
 
     def _insert_frame(self, table: WorkingTable, frame: Frame) -> RowCounts:
         self._parts.failpoints.hit("write.before_stage")
-        folder = f"{table.folder}/data/{self._parts.clock.new_id()}"
-        write_frame(self._parts, frame, folder, table)
-        files = written_files(self._parts.warehouse, folder, table.layout)
-        table.append(files)
+        counts = append_frame(self._parts, table, frame)
         self._staged(table)
-        return RowCounts(inserted=sum(file.rows for file in files))
+        return counts
 
     def update(self, name: str, assignments: Mapping[str, str], where: str | None = None) -> RowCounts:
         """Set columns to SQL expressions, in the rows where a condition holds."""
