@@ -1,0 +1,1 @@
+"""Who reads whom: the graph of stream tables, and what its shape says about refreshing them."""

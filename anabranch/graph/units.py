@@ -1,0 +1,62 @@
+"""Units: what a scheduler runs as one, in an order in which it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import rustworkx as rx
+
+from anabranch.graph.graph import Graph, arrows, sort_key
+from anabranch.graph.groups import Group, always, groups
+from anabranch.names import TableName
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Stream tables, in order, that refresh and publish together.
+
+    A group of nothing but atomic members is one unit. Any other group is as many units as it has
+    members, and each still knows its `group`. All other stream tables are units of one. `after` has the
+    numbers of the units that it reads from, and these are smaller than its own.
+    """
+
+    number: int
+    members: tuple[TableName, ...]
+    group: Group | None
+    after: tuple[int, ...]
+
+    @property
+    def atomic(self) -> bool:
+        """Whether several tables publish together or not at all."""
+        return len(self.members) > 1
+
+
+def units(graph: Graph, atomic: Callable[[TableName], bool] = always) -> tuple[Unit, ...]:
+    """All stream tables in units, `units(…)[n].number == n`, none of which reads from a later one.
+
+    Of several that could be next, the one whose first member is first by name.
+    """
+    found = groups(graph, atomic)
+    group_of = {name: group for group in found for name in group.members}
+    whole = {
+        name: group.members for group in found if all(map(atomic, group.members)) for name in group.members
+    }
+    first = {name: whole.get(name, (name,))[0] for name in graph.order()}
+    firsts = sorted(set(first.values()))
+    places = {name: place for place, name in enumerate(firsts)}
+    reads: dict[TableName, set[TableName]] = {name: set() for name in firsts}
+    for name, head in first.items():
+        reads[head].update(first[read] for read in graph.inputs[name] if read in first)
+    edges = ((places[read], places[head]) for head in firsts for read in reads[head] if read != head)
+    ordered = rx.lexicographical_topological_sort(arrows(firsts, edges), key=sort_key)
+    numbers = {head: number for number, head in enumerate(ordered)}
+    return tuple(
+        Unit(
+            number,
+            whole.get(head, (head,)),
+            group_of.get(head),
+            tuple(sorted(numbers[read] for read in reads[head] if read != head)),
+        )
+        for head, number in numbers.items()
+    )
