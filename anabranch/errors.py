@@ -135,6 +135,12 @@ class InvalidLocation(InputError):
     code = "AB113"
 
 
+class InvalidSchedule(InputError):
+    """A schedule that is no duration, cron expression or word, or that never comes due."""
+
+    code = "AB114"
+
+
 # -- AB2xx: SQL -----------------------------------------------------------------------------------
 
 

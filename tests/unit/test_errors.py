@@ -27,6 +27,7 @@ CODES = {
     "AB111": "InvalidSetting",
     "AB112": "InvalidLsn",
     "AB113": "InvalidLocation",
+    "AB114": "InvalidSchedule",
     "AB200": "SqlError",
     "AB201": "SqlSyntax",
     "AB202": "NotOneStatement",

@@ -1,0 +1,103 @@
+"""What a tick should run: a pure function of units, their tables' states, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from anabranch.durations import show_duration
+from anabranch.graph.units import Unit
+from anabranch.names import TableName
+from anabranch.schedule.schedules import Cron, Effective, Every, next_due
+
+Policy = Literal["fastest", "slowest"]
+Verdict = Literal["run", "held", "waiting"]
+
+
+@dataclass(frozen=True)
+class MemberState:
+    """What decides when one stream table is refreshed.
+
+    `held` is a reason, if there is one, why it must not be, as in `is suspended: 5 failures in a row`;
+    `held_until` is when that ends by itself.
+    """
+
+    name: TableName
+    schedule: Effective
+    policy: Policy = "fastest"
+    last_refresh_at: datetime | None = None
+    held: str | None = None
+    held_until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a unit runs, why, which table decided it, and when it was or will be due."""
+
+    unit: Unit
+    verdict: Verdict
+    because: str
+    culprit: TableName | None
+    next_due: datetime | None
+
+
+def due(
+    units: Iterable[Unit], states: Mapping[TableName, MemberState], now: datetime
+) -> tuple[Decision, ...]:
+    """A decision for every unit, in their order.
+
+    - A held member holds its unit.
+    - A table is due when `next_due` of its schedule is not later than `now`; one by hand never is.
+    - A unit of several runs when any member is due, or, if a convergence point says `slowest`, when all
+      are; members by hand are left out of both.
+    """
+    return tuple(_decide(unit, [states[name] for name in unit.members], now) for unit in units)
+
+
+def next_wake(decisions: Iterable[Decision]) -> datetime | None:
+    """The first moment at which one that doesn't run may: because it is due, or no longer held."""
+    moments = (each.next_due for each in decisions if each.verdict != "run" and each.next_due is not None)
+    return min(moments, default=None)
+
+
+def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decision:
+    for member in members:
+        if member.held is not None:
+            because = f'"{member.name}" {member.held}' if unit.atomic else member.held
+            return Decision(unit, "held", because, member.name, member.held_until)
+    moments = [
+        (next_due(member.schedule, member.last_refresh_at), member)
+        for member in members
+        if isinstance(member.schedule, Every | Cron)
+    ]
+    if not moments:
+        return Decision(unit, "waiting", "only by hand", None, None)
+    # The member that decides: of the fastest the first to be due, of the slowest the last.
+    choose = max if _slowest(unit, members) else min
+    moment, member = choose(moments, key=lambda each: each[0])
+    verdict: Verdict = "run" if moment <= now else "waiting"
+    return Decision(unit, verdict, _because(unit, member, moment, now), member.name, moment)
+
+
+def _slowest(unit: Unit, members: Sequence[MemberState]) -> bool:
+    """Whether a convergence point of the unit asks for all to be due: one is enough."""
+    if not unit.atomic or unit.group is None:
+        return False
+    return any(member.policy == "slowest" for member in members if member.name in unit.group.convergence)
+
+
+def _because(unit: Unit, member: MemberState, moment: datetime, now: datetime) -> str:
+    schedule = f"every {member.schedule}" if isinstance(member.schedule, Every) else f"cron {member.schedule}"
+    if moment > now:
+        at = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return f'waits for "{member.name}", due at {at}' if unit.atomic else f"{schedule}, due at {at}"
+    last = member.last_refresh_at
+    ago = "never refreshed" if last is None else f"last refreshed {_elapsed(now - last)} ago"
+    return f'"{member.name}" is due: {schedule}, {ago}' if unit.atomic else f"{schedule}, {ago}"
+
+
+def _elapsed(length: timedelta) -> str:
+    seconds = int(length.total_seconds())
+    return f"{seconds} s" if seconds < 120 else show_duration(timedelta(seconds=seconds))
