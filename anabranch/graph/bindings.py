@@ -14,8 +14,9 @@ bypassed at d, and every table between it and d is already, or now, bound to d. 
 one above it need not be a cut any more: if it is replaced without need it only joins its own group. That
 keeps the lists short, as path compression does in a union-find.
 
-Every table and arrow is looked at a few times. Two things are done in bulk and grow with more than the
-graph, at a fraction of the cost: sets of cuts are united, and so are sets of sources.
+Every table and arrow is looked at a few times. What is done in bulk isn't counted among these steps and can
+grow with more than the graph, at a fraction of the cost: sets of sources are united, and sets of cuts united
+and sifted. It shows where one group is fed by very many others: 0.4 s for 10,000 tables, 4.5 s for 40,000.
 
 Sources are bits of an int. Only what flows apart can meet again: a bit stands for a table with several
 readers above which nothing is shared, be it a source or a stream table; all others need none.
@@ -131,8 +132,9 @@ class _Search:
         for cut in bypassed:
             self.groups.union(cut, place)
             if not self._cuts[cut] <= nearest:
-                self._cuts[cut] = frozenset(low for low in nearest if flows[low] & flows[cut])
-                self._bare[cut] = flows[cut] & bare
+                mine = flows[cut]
+                self._cuts[cut] = frozenset([low for low in nearest if flows[low] & mine])
+                self._bare[cut] = mine & bare
         return nearest, bare
 
 
