@@ -75,3 +75,8 @@ class ManualClock:
     def new_id(self) -> str:
         """32 hexadecimal digits; identities stay unique even where time stands still."""
         return uuid.uuid4().hex
+
+
+def stopwatch() -> float:
+    """Seconds of work, for measuring how long something took; says nothing about when."""
+    return time.perf_counter()

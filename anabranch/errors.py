@@ -5,7 +5,8 @@
     ├── SqlError              AB2xx  a statement that can't be read or isn't accepted
     ├── CommitError           AB3xx  a commit that didn't happen
     ├── StorageError          AB4xx  versions and files
-    └── EngineError           AB5xx  Spark and Java
+    ├── EngineError           AB5xx  Spark and Java
+    └── StreamTableError      AB6xx  stream tables and their refreshes
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -295,6 +296,57 @@ class EngineFailed(EngineError):
     """Spark failed while it ran a statement: a division by zero, an overflow, a lost file."""
 
     code = "AB502"
+
+
+# -- AB6xx: stream tables -------------------------------------------------------------------------
+
+
+class StreamTableError(AnabranchError):
+    """Stream tables and their refreshes."""
+
+    code = "AB600"
+
+
+class UnknownStreamTable(StreamTableError):
+    """No stream table of that name."""
+
+    code = "AB601"
+
+
+class HasDependents(StreamTableError):
+    """A stream table that others read can't go without them."""
+
+    code = "AB602"
+
+
+class CircularDefinition(StreamTableError):
+    """A definition that would make a stream table read itself, through others or at once."""
+
+    code = "AB603"
+
+
+class BrokenDefinition(StreamTableError):
+    """A query that no longer fits what it reads: a table or a column is gone, or has another type."""
+
+    code = "AB604"
+
+
+class RefreshHeld(StreamTableError):
+    """A refresh that can't be: the stream table, or one that moves with it, is held."""
+
+    code = "AB605"
+
+
+class NotWritable(StreamTableError):
+    """A stream table is written by its refreshes alone."""
+
+    code = "AB606"
+
+
+class InvalidOption(StreamTableError):
+    """An option of a stream table that doesn't exist, or a value that it can't have."""
+
+    code = "AB607"
 
 
 def every_error() -> list[type[AnabranchError]]:

@@ -22,6 +22,14 @@ COMMIT_POINTS = (
     "commit.before_commit",
     "commit.after_commit",
 )
+REFRESH_POINTS = (
+    "refresh.before_member",
+    "refresh.after_member",
+    "refresh.before_publish",
+    "refresh.after_publish",
+    "refresh.before_failure",
+    "refresh.after_failure",
+)
 MAINTENANCE_POINTS = (
     "expire.before_commit",
     "expire.after_commit",
@@ -32,7 +40,7 @@ MAINTENANCE_POINTS = (
 )
 MIGRATION_POINTS = ("migrate.before", "migrate.inside", "migrate.after")
 
-EVERY_POINT = frozenset(COMMIT_POINTS + MAINTENANCE_POINTS + MIGRATION_POINTS)
+EVERY_POINT = frozenset(COMMIT_POINTS + REFRESH_POINTS + MAINTENANCE_POINTS + MIGRATION_POINTS)
 
 
 class FailpointReached(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -9,17 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.clock import Clock
 from anabranch.errors import InputError
-from anabranch.events import Observer
+from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
 from anabranch.ledger.records import Commit
+from anabranch.lifecycle.alter import alter_stream_table
+from anabranch.lifecycle.create import create_stream_tables
+from anabranch.lifecycle.drop import drop_stream_table
+from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
+from anabranch.looking.explain import StreamTableExplanation, explain_any
+from anabranch.looking.groups import DiamondGroupMember, diamond_groups
+from anabranch.looking.history import RefreshRecord, refresh_history
+from anabranch.looking.status import StreamTableStatus, status
+from anabranch.looking.tree import DependencyTree, dependency_tree
+from anabranch.looking.verify import verify_stream_table
 from anabranch.names import TableName
-from anabranch.open import open_parts
+from anabranch.open import check_kind, open_parts
 from anabranch.parts import Parts
 from anabranch.read.looking import TableInfo, list_tables
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
-from anabranch.refresh.explain import Explanation, explain
+from anabranch.refresh.definitions import Definitions
+from anabranch.refresh.explain import Explanation
+from anabranch.refresh.verify import Verified
+from anabranch.schedule.lease import Lease
+from anabranch.schedule.manual import refresh_stream_table
+from anabranch.schedule.run import run
+from anabranch.schedule.tick import TickReport, tick
 from anabranch.statements import run_statement
 from anabranch.storage.rows import repeatable
 from anabranch.upkeep import Upkeep, compact, maintain
@@ -66,6 +83,7 @@ class Lake:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._definitions = Definitions(parts)
 
     # -- tables -------------------------------------------------------------------------------
 
@@ -131,6 +149,67 @@ class Lake:
         """The lsn under which an attempt was committed, or None if it wasn't."""
         return committed(self._parts, attempt)
 
+    # -- stream tables ------------------------------------------------------------------------
+
+    def create_stream_table(
+        self,
+        name: str,
+        query: str,
+        *,
+        schedule: str | None = "calculated",
+        refresh_mode: str = "auto",
+        initialize: bool = True,
+        diamond_consistency: str | None = None,
+        diamond_schedule_policy: str | None = None,
+        bootstrap_gating: str = "respect",
+        fuse: str = "off",
+        fuse_ceiling: int | None = None,
+        fuse_sensitivity: int = 1,
+    ) -> None:
+        """Store a query's result, and keep it fresh as what it reads changes."""
+        spec = {key: value for key, value in locals().items() if key != "self"}
+        create_stream_tables(self._definitions, [spec])
+
+    def create_stream_tables(self, definitions: Sequence[Mapping[str, Any]]) -> None:
+        """Several at once, all or nothing, which may read each other."""
+        create_stream_tables(self._definitions, definitions)
+
+    def alter_stream_table(self, name: str, **changes: Any) -> None:
+        """Set options, or another `query`; the old contents stay until the new ones are there."""
+        alter_stream_table(self._definitions, name, changes)
+
+    def drop_stream_table(self, name: str, *, cascade: bool = False) -> None:
+        """Drop a stream table, and with `cascade` all that reads it."""
+        drop_stream_table(self._parts, name, cascade=cascade)
+
+    def suspend_stream_table(self, name: str) -> None:
+        """Refresh it no more until it is resumed; what is there stays readable."""
+        suspend_stream_table(self._parts, name)
+
+    def resume_stream_table(self, name: str) -> None:
+        """Refresh it again, whatever the reason was that it wasn't."""
+        resume_stream_table(self._parts, name)
+
+    def refresh_stream_table(self, name: str, *, full: bool = False, upstream: bool = True) -> RefreshRecord:
+        """Bring it up to now, what is stale upstream first; what was done."""
+        refresh_stream_table(self._definitions, name, full=full, upstream=upstream)
+        return refresh_history(self._parts, name, 1)[0]
+
+    def tick(self, *, observer: Observer | None = None) -> TickReport:
+        """One pass of the scheduler: refresh what is due."""
+        check_kind("observer", observer, "__call__")
+        lease = Lease(self._parts)
+        try:
+            return tick(self._definitions, lease, observer=observer or ignore)
+        finally:
+            lease.release()
+
+    def run(self, *, observer: Observer | None = None, stop: threading.Event | None = None) -> None:
+        """Tick until `stop` is set, or SIGTERM or SIGINT comes; sleeps while nothing is due or changes."""
+        check_kind("observer", observer, "__call__")
+        check_kind("stop", stop, "is_set", "wait", "set")
+        run(self._definitions, observer=observer or ignore, stop=stop)
+
     # -- reading ------------------------------------------------------------------------------
 
     @property
@@ -167,12 +246,32 @@ class Lake:
         """Run a statement: a SELECT gives a DataFrame, a change gives what it did."""
         return run_statement(self._parts, text)
 
-    def explain(self, query: str) -> Explanation:
-        """How a query would be maintained: strategy and reason per operator, what is stored, which SQL runs.
+    def explain(self, what: str) -> Explanation | StreamTableExplanation:
+        """How a stream table, or a query, is maintained: strategy and reason per operator, which SQL runs.
 
         `print` it. A query that can't be maintained incrementally is explained too: it says why not.
         """
-        return explain(self._parts, query, self._parts.catalog.moment())
+        return explain_any(self._definitions, what)
+
+    def verify(self, name: str) -> Verified:
+        """Recompute a stream table's query over the versions it was made from, and compare."""
+        return verify_stream_table(self._definitions, name)
+
+    def status(self) -> list[StreamTableStatus]:
+        """How every stream table is doing."""
+        return status(self._parts)
+
+    def refresh_history(self, name: str | None = None, limit: int = 100) -> list[RefreshRecord]:
+        """The newest refreshes, of one stream table or of all, newest first."""
+        return refresh_history(self._parts, name, limit)
+
+    def dependency_tree(self, name: str | None = None) -> DependencyTree:
+        """Who reads whom; `print` it."""
+        return dependency_tree(self._parts, name)
+
+    def diamond_groups(self) -> list[DiamondGroupMember]:
+        """The stream tables that move together because data that flowed apart meets in them."""
+        return diamond_groups(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

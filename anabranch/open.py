@@ -35,10 +35,10 @@ def open_parts(
     arguments: dict[str, object],
 ) -> Parts:
     """Everything a lake needs, connected and brought up to date. Spark is not started."""
-    _check_kind("clock", clock, "now", "sleep", "new_id")
-    _check_kind("observer", observer, "__call__")
-    _check_kind("failpoints", failpoints, "hit")
-    _check_kind("spark", spark, "conf", "sql", "read", "createDataFrame")
+    check_kind("clock", clock, "now", "sleep", "new_id")
+    check_kind("observer", observer, "__call__")
+    check_kind("failpoints", failpoints, "hit")
+    check_kind("spark", spark, "conf", "sql", "read", "createDataFrame")
     clock = SystemClock() if clock is None else clock
     observer = ignore if observer is None else observer
     failpoints = Failpoints.from_environment() if failpoints is None else failpoints
@@ -78,7 +78,8 @@ def _enter(database: Database, uri: str, clock: Clock, failpoints: Failpoints) -
     return stored
 
 
-def _check_kind(argument: str, value: object, *needed: str) -> None:
+def check_kind(argument: str, value: object, *needed: str) -> None:
+    """Refuse an argument that lacks what is needed of it (None is left out)."""
     if value is not None and not all(hasattr(value, name) for name in needed):
         raise InputError(
             f"{argument} can't be a {type(value).__name__}", hint=f"it needs {', '.join(needed)}."

@@ -60,6 +60,15 @@ def _duration(low: str, high: str) -> Callable[[str], timedelta]:
     return read
 
 
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if (folded := text.strip().lower()) not in words:
+            raise ValueError("it must be " + " or ".join(words))
+        return folded
+
+    return read
+
+
 def _zone(text: str) -> str:
     try:
         ZoneInfo(text)
@@ -75,6 +84,33 @@ _SETTINGS = (
     Setting("pin_lifetime", "1h", _duration("1s", "30d"), "how long an unused pinned snapshot holds"),
     Setting("catalog_timeout", "60s", _duration("1s", "1h"), "how long to wait for the catalog database"),
     Setting("commit_retries", "20", _whole(0, 1000), "how often a write starts over after a conflict"),
+    Setting(
+        "diamond_consistency",
+        "atomic",
+        _one_of("atomic", "none"),
+        "whether tables of a diamond publish together",
+    ),
+    Setting(
+        "diamond_schedule_policy",
+        "fastest",
+        _one_of("fastest", "slowest"),
+        "whether a diamond waits for its first or its last due member",
+    ),
+    Setting(
+        "tick_watermark_enabled", "true", _flag, "whether a tick reads everything at the lsn it began with"
+    ),
+    Setting("tick_interval", "1s", _duration("10ms", "1h"), "how often a scheduler looks whether it leads"),
+    Setting("default_schedule", "1m", _duration("1s", "3650d"), "how often what nobody reads is refreshed"),
+    Setting(
+        "max_consecutive_failures", "5", _whole(1, 1000), "failures in a row that suspend a stream table"
+    ),
+    Setting("retry_backoff", "1s", _duration("1ms", "1d"), "how long a first failure waits; it doubles"),
+    Setting("retry_backoff_cap", "60s", _duration("1ms", "30d"), "the longest wait after a failure"),
+    Setting("parallelism", "4", _whole(1, 64), "stream tables refreshed side by side"),
+    Setting(
+        "history_retention", "30d", _duration("0s", "3650d"), "how long the history of refreshes is kept"
+    ),
+    Setting("scheduler_lease", "30s", _duration("100ms", "1d"), "how long a silent scheduler still leads"),
     Setting(
         "driver_rewrite_bytes",
         str(64 << 20),

@@ -14,7 +14,9 @@ from datetime import timedelta
 from anabranch.events import Event
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
+from anabranch.ledger.history import forget_refreshes
 from anabranch.ledger.records import Moment, Version
+from anabranch.ledger.streams import lowest_needed
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.storage.commit import Committed, GroupCommit, NewMetadata
@@ -63,8 +65,8 @@ def _raise_floor(parts: Parts) -> int:
     with parts.catalog.database.writing() as connection:
         now = parts.clock.now()
         wanted = ledger.lsn_before(connection, now - parts.settings["snapshot_retention"])
-        pinned = ledger.lowest_pin(connection, now)
-        floor = wanted if pinned is None else min(wanted, pinned)
+        held = (ledger.lowest_pin(connection, now), lowest_needed(connection))
+        floor = min([wanted, *(lsn for lsn in held if lsn is not None)])
         ledger.raise_floor(connection, floor)
         return ledger.floor_lsn(connection)
 
@@ -103,6 +105,7 @@ def _forget(parts: Parts, floor: int) -> int:
         for table_id in gone:
             ledger.forget_table(connection, table_id)
         ledger.forget_commits(connection, floor)
+        forget_refreshes(connection, parts.clock.now() - parts.settings["history_retention"])
         ledger.forget_attempts(connection, parts.clock.now() - ATTEMPT_MEMORY)
     return len(gone)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from anabranch.render.dialect import Dialect
 from anabranch.schema import Schema
 
 Frame = Any
@@ -24,6 +25,11 @@ class Checksum:
 
 class Engine(Protocol):
     """Reads Parquet files, runs queries over them, writes Parquet files."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """The SQL in which it is handed plans; people's own texts are always Spark's."""
+        ...
 
     def owns(self, value: object) -> bool:
         """Whether a value is one of this engine's frames."""

@@ -55,6 +55,7 @@ from anabranch.errors import (
     UnknownColumn,
 )
 from anabranch.events import Event, Observer
+from anabranch.render.dialect import SPARK
 from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
@@ -83,6 +84,8 @@ _BAD_VALUE = re.compile(
 
 class SparkEngine:
     """Runs on the session it is given, or starts a local one when it is first needed."""
+
+    dialect = SPARK
 
     def __init__(self, session: SparkSession | None, *, zone: str, observer: Observer) -> None:
         self._given = session

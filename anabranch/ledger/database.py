@@ -9,9 +9,10 @@ are therefore in the order in which they become visible.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 from sqlalchemy import Connection as Connection  # noqa: PLC0414  (the type that callers pass on)
@@ -25,6 +26,7 @@ from anabranch.ledger import tables
 _MODE = "anabranch_mode"
 _DRIVERS = frozenset({"sqlite", "sqlite+pysqlite", "postgresql+psycopg"})
 _WAL_TRIES = 100
+CHANNEL = "anabranch_commits"
 _NOT_A_FILE = (None, "", ":memory:")
 
 
@@ -72,6 +74,25 @@ class Database:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(7263180345)"))
             yield connection
+
+    def notify(self, connection: Connection) -> None:
+        """Tell those who listen, once the transaction is committed."""
+        if not self.is_sqlite:
+            connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": CHANNEL})
+
+    def listen(self, heard: Callable[[], None], over: Event, patience: float) -> None:
+        """Call `heard` whenever somebody notifies, until `over` is set. Only PostgreSQL does."""
+        while not over.is_set():
+            try:
+                with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.execute(text(f"LISTEN {CHANNEL}"))
+                    driver: Any = connection.connection.driver_connection
+                    while not over.is_set():
+                        for _ in driver.notifies(timeout=patience, stop_after=1):
+                            heard()
+            except DBAPIError:
+                # Lost; those who wait look for themselves now and then.
+                over.wait(patience)
 
     def close(self) -> None:
         """Give the connections back."""

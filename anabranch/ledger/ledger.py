@@ -212,6 +212,47 @@ def versions_of(connection: Connection, table_id: str) -> list[tuple[int, int | 
     return [(row.lsn, row.snapshot_id) for row in rows]
 
 
+def version_at(connection: Connection, table_id: str, lsn: int) -> Version | None:
+    """The version of a table that appeared under `lsn`, while it is remembered; the table may be dropped."""
+    row = connection.execute(
+        select(
+            t.tables.c.namespace,
+            t.tables.c.name,
+            t.tables.c.kind,
+            t.tables.c.metadata_location,
+            t.versions.c.snapshot_id,
+            t.versions.c.row_count,
+            t.versions.c.schema,
+        )
+        .join(t.versions, t.versions.c.table_id == t.tables.c.table_id)
+        .where(t.tables.c.table_id == table_id, t.versions.c.lsn == lsn)
+    ).one_or_none()
+    if row is None:
+        return None
+    return Version(
+        table_id=table_id,
+        name=TableName(row.namespace, row.name),
+        kind=row.kind,
+        schema=read_schema(row.schema),
+        lsn=lsn,
+        snapshot_id=row.snapshot_id,
+        rows=row.row_count,
+        metadata_location=row.metadata_location,
+    )
+
+
+def first_change_after(connection: Connection, table_id: str, lsn: int) -> datetime | None:
+    """When the first version of a table after `lsn` was committed, if there is one."""
+    found = connection.scalar(
+        select(t.commits.c.committed_at)
+        .join(t.versions, t.versions.c.lsn == t.commits.c.lsn)
+        .where(t.versions.c.table_id == table_id, t.versions.c.lsn > lsn)
+        .order_by(t.versions.c.lsn)
+        .limit(1)
+    )
+    return None if found is None else from_micros(found)
+
+
 def forget_versions(connection: Connection, table_id: str, lsns: Iterable[int]) -> None:
     """Forget versions whose snapshots expired."""
     connection.execute(

@@ -6,7 +6,7 @@ pyiceberg's SqlCatalog use, so that other Iceberg clients open the same database
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, String, Table, Text
 
 metadata = MetaData()
 
@@ -130,4 +130,79 @@ garbage = Table(
     metadata,
     Column("path", String(1000), primary_key=True),
     Column("since", BigInteger, nullable=False),
+)
+
+# One row per stream table: its definition, and how far it has come.
+stream_tables = Table(
+    "anabranch_stream_tables",
+    metadata,
+    Column("table_id", String(32), primary_key=True),
+    Column("namespace", String(255), nullable=False),
+    Column("name", String(255), nullable=False),
+    Column("query", Text, nullable=False),
+    Column("options", Text, nullable=False),
+    # What its query reads, and the hidden tables that it keeps beside its own, as JSON lists.
+    Column("inputs", Text, nullable=False),
+    Column("state_tables", Text, nullable=False),
+    # Why it can't be maintained incrementally, if it can't.
+    Column("refusal", Text),
+    Column("status", String(16), nullable=False),
+    Column("status_reason", Text),
+    # Which versions of its inputs the contents come from; none before the first fill.
+    Column("reads", Text),
+    Column("frontier", Text, nullable=False),
+    Column("version_lsn", BigInteger),
+    Column("effective_mode", String(16)),
+    Column("mode_reason", Text),
+    Column("last_refresh_at", BigInteger),
+    Column("failures", Integer, nullable=False),
+    Column("retry_at", BigInteger),
+    Column("error_code", String(16)),
+    Column("error", Text),
+    # The reason that stands in the history, while it is held.
+    Column("held", Text),
+    # Whether the newest refresh found nothing to do.
+    Column("idle", Integer, nullable=False),
+    Column("group_id", BigInteger),
+    Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
+)
+
+groups = Table(
+    "anabranch_groups",
+    metadata,
+    Column("group_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+)
+
+history = Table(
+    "anabranch_history",
+    metadata,
+    Column("refresh_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("namespace", String(255), nullable=False),
+    Column("name", String(255), nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("reason", Text),
+    Column("started_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("rows_inserted", BigInteger, nullable=False),
+    Column("rows_deleted", BigInteger, nullable=False),
+    Column("rows_changed", BigInteger, nullable=False),
+    Column("rows_read", BigInteger, nullable=False),
+    Column("rows_stored", BigInteger, nullable=False),
+    Column("tick_watermark_lsn", BigInteger),
+    Column("since", Text, nullable=False),
+    Column("until", Text, nullable=False),
+    Column("reads", Text, nullable=False),
+    Column("lsn", BigInteger),
+    Column("group_id", BigInteger),
+    Column("epoch", BigInteger),
+    Column("scc_id", BigInteger),
+    Column("fixpoint_iteration", Integer),
+    Column("initiated_by", String(16), nullable=False),
+    Column("error_code", String(16)),
+    Column("error", Text),
+    Index("anabranch_history_by_name", "namespace", "name", "refresh_id"),
+    Index("anabranch_history_by_time", "finished_at"),
 )

@@ -25,6 +25,7 @@ def list_tables(moment: Moment) -> list[TableInfo]:
         (
             TableInfo(str(version.name), version.kind, version.schema.visible, version.rows, version.lsn)
             for version in moment.versions.values()
+            if version.kind != "state"
         ),
         key=lambda info: info.name,
     )

@@ -18,7 +18,6 @@ from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.sources import Sources
-from anabranch.render.dialect import SPARK
 from anabranch.render.statement import render
 from anabranch.schema import Schema, has_map
 from anabranch.sql.lower import Lowered, lower
@@ -46,6 +45,32 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class FullDefinition:
+    """A query whose result is stored and can only be computed from nothing, and why."""
+
+    name: TableName
+    text: str
+    query: Query
+    schema: Schema
+    refusal: NotIncremental
+
+    @property
+    def tables(self) -> frozenset[TableName]:
+        """What it reads."""
+        return frozenset(self.query.reads)
+
+    @property
+    def schemas(self) -> dict[TableName, Schema]:
+        """The one table that is stored."""
+        return {self.name: self.schema}
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What its user should know."""
+        return ()
+
+
+@dataclass(frozen=True)
 class Definition:
     """A query and how its result is kept."""
 
@@ -67,6 +92,16 @@ class Definition:
         """The piece that people see."""
         return self.pieces[-1]
 
+    @property
+    def schemas(self) -> dict[TableName, Schema]:
+        """The tables that are stored, the one that people see last."""
+        return {kept.table: kept.schema for kept in self.pieces}
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What its user should know."""
+        return self.lowered.notices
+
 
 def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definition:
     """The definition of a query over the tables of a moment, or the error that says why it can't be one."""
@@ -82,6 +117,18 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
     said = parts.engine.schema_of(parts.engine.query(query.template, relations))
     _check_types(said, kept[-1].schema.visible)
     return Definition(name, text, query, lowered, tuple(kept))
+
+
+def define_full(
+    parts: Parts, name: TableName, text: str, moment: Moment, refusal: NotIncremental
+) -> FullDefinition:
+    """The definition of a query that is only ever computed from nothing; Spark says whether it can be."""
+    query = parse_query(text)
+    relations = {
+        key: parts.engine.scan([], moment.version(table).schema.visible) for key, table in query.tables
+    }
+    schema = parts.engine.schema_of(parts.engine.query(query.template, relations))
+    return FullDefinition(name, text, query, schema, refusal)
 
 
 def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
@@ -112,29 +159,29 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
     return True
 
 
-def recomputed(definition: Definition, sources: Sources) -> Frame:
+def recomputed(definition: Definition | FullDefinition, sources: Sources) -> Frame:
     """The query's result from its sources alone, as people see it."""
-    if definition.lowered.settled:
+    if isinstance(definition, FullDefinition) or definition.lowered.settled:
         return _said(definition, sources)
     return _planned(definition.lowered.plan, definition.lowered.columns, sources)
 
 
 def _planned(plan: Plan, columns: tuple[str, ...], sources: Sources) -> Frame:
     """What a query's plan gives."""
-    rendered = render(plan, SPARK, columns)
+    rendered = render(plan, sources.parts.engine.dialect, columns)
     frames = {key: sources.frame(leaf) for key, leaf in rendered.leaves if isinstance(leaf, Scan)}
     return sources.parts.engine.query(rendered.template, frames)
 
 
-def _said(definition: Definition, sources: Sources) -> Frame:
+def _said(definition: Definition | FullDefinition, sources: Sources) -> Frame:
     """What the text says, as Spark understands it."""
-    relations = {key: sources.frame(Scan(str(table), ())) for key, table in definition.query.tables}
+    relations = {key: sources.rows(table) for key, table in definition.query.tables}
     return sources.parts.engine.query(definition.query.template, relations)
 
 
 def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
     def over(plan: Plan, columns: tuple[str, ...]) -> Frame:
-        rendered = render(plan, SPARK, columns)
+        rendered = render(plan, parts.engine.dialect, columns)
         frames = {key: empty[leaf.table] for key, leaf in rendered.leaves if isinstance(leaf, Scan | Delta)}
         return parts.engine.query(rendered.template, frames)
 

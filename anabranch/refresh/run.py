@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from anabranch.algebra.plan import Cut, Delta, Scan, Stored, is_empty
 from anabranch.delta.cuts import cut
@@ -18,37 +19,55 @@ from anabranch.engine.base import Frame
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.refresh.define import Definition, Kept, contents
+from anabranch.refresh.define import Definition, FullDefinition, Kept, contents, recomputed
 from anabranch.refresh.sources import Sources
-from anabranch.render.dialect import SPARK
+from anabranch.render.dialect import SPARK, Dialect
 from anabranch.render.statement import Leaf, Rendered, render
 from anabranch.write.merge import apply_change
 from anabranch.write.rewrite import RowCounts, append_frame
 from anabranch.write.working import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
+_NONE: Tables = MappingProxyType({})
 Statements = tuple[tuple[str, Rendered], ...]
 """Statements to run in order; the rows of all but the last are read by those after it, by name."""
 
 
-def fill(parts: Parts, definition: Definition, tables: Tables, moment: Moment) -> RowCounts:
-    """Replace everything stored by the query's result at a moment."""
+def fill(
+    parts: Parts,
+    definition: Definition | FullDefinition,
+    tables: Tables,
+    moment: Moment,
+    above: Tables = _NONE,
+) -> RowCounts:
+    """Replace everything stored by the query's result at a moment.
+
+    `above`: tables it reads that this very refresh changed, and nobody else sees yet.
+    """
+    if isinstance(definition, FullDefinition):
+        frame = recomputed(definition, Sources(parts, moment, moment, above))
+        return _replace_rows(parts, tables[definition.name], frame)
     counts = RowCounts()
-    staged: dict[TableName, WorkingTable] = {}
+    staged = dict(above)
     for kept in definition.pieces:
-        table = tables[kept.table]
         frame = contents(definition, kept, Sources(parts, moment, moment, staged))
-        deleted = table.clear()
-        conformed = parts.engine.conform(frame, table.schema, str(kept.table), by_position=True)
-        counts = replace(append_frame(parts, table, conformed), deleted=deleted)
-        staged[kept.table] = table
+        counts = _replace_rows(parts, tables[kept.table], frame)
+        staged[kept.table] = tables[kept.table]
     return counts
 
 
-def refresh(parts: Parts, definition: Definition, tables: Tables, since: Moment, until: Moment) -> RowCounts:
+def _replace_rows(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
+    deleted = table.clear()
+    conformed = parts.engine.conform(frame, table.schema, str(table.name), by_position=True)
+    return replace(append_frame(parts, table, conformed), deleted=deleted)
+
+
+def refresh(
+    parts: Parts, definition: Definition, tables: Tables, since: Moment, until: Moment, above: Tables = _NONE
+) -> RowCounts:
     """Apply what the sources' changes make of the stored rows."""
     counts = RowCounts()
-    staged: dict[TableName, WorkingTable] = {}
+    staged = dict(above)
     for kept in definition.pieces:
         table = tables[kept.table]
         sources = Sources(parts, since, until, staged)
@@ -59,7 +78,8 @@ def refresh(parts: Parts, definition: Definition, tables: Tables, since: Moment,
 
 def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -> RowCounts:
     changed = sources.changed(kept.reads)
-    statements = change_statements(kept.maintained, changed, broadcast=sources.few(changed))
+    few = sources.few(changed)
+    statements = change_statements(kept.maintained, changed, parts.engine.dialect, broadcast=few)
     if not statements:
         return RowCounts()
     steps: dict[str, Frame] = {}
@@ -88,7 +108,9 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
 
 
 @lru_cache(maxsize=1024)
-def change_statements(kept: Maintained, changed: frozenset[str], *, broadcast: bool = True) -> Statements:
+def change_statements(
+    kept: Maintained, changed: frozenset[str], dialect: Dialect = SPARK, *, broadcast: bool = True
+) -> Statements:
     """The statements that compute a change, given which tables changed; none if nothing can have.
 
     `broadcast`: the changes are small, and joins send them around.
@@ -97,5 +119,5 @@ def change_statements(kept: Maintained, changed: frozenset[str], *, broadcast: b
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)
-    before = [(leaf.name, render(step, SPARK, broadcast=broadcast)) for leaf, step in steps.before]
-    return (*before, ("", render(steps.last, SPARK, kept.columns, broadcast=broadcast)))
+    before = [(leaf.name, render(step, dialect, broadcast=broadcast)) for leaf, step in steps.before]
+    return (*before, ("", render(steps.last, dialect, kept.columns, broadcast=broadcast)))

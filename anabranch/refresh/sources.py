@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import At, Delta, Scan
 from anabranch.engine.base import Frame
-from anabranch.ledger.records import Moment
+from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema
 from anabranch.storage.changes import Piece
-from anabranch.storage.files import check_files
+from anabranch.storage.files import check_files, rows_in
 from anabranch.storage.small import small_change
 from anabranch.write.working import WorkingTable
 
@@ -44,15 +44,26 @@ class Sources:
         return frozenset(str(table) for table in tables if self._moved(table))
 
     def _moved(self, name: TableName) -> bool:
-        if (table := self.staged.get(name)) is not None:
-            return bool(table.pieces)
-        before, after = self.since.version(name), self.until.version(name)
+        if (table := self.staged.get(name)) is not None and table.pieces:
+            return True
+        before, after = self._interval(name)
         return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
+
+    def _interval(self, name: TableName) -> tuple[Version, Version]:
+        """The committed versions at both ends; what is staged comes on top of the later one."""
+        if (table := self.staged.get(name)) is not None:
+            return self.since.versions.get(name, table.version), table.version
+        return self.since.version(name), self.until.version(name)
 
     def few(self, changed: frozenset[str]) -> bool:
         """Whether the changes are small enough to be sent to where the other rows are."""
         paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
         return sum(self.parts.warehouse.size(path) for path in paths) <= FEW_BYTES
+
+    def rows_changed(self, changed: frozenset[str]) -> int:
+        """How many weighted rows the changes of these tables are, before any cancel; from footers alone."""
+        paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
+        return sum(rows_in(self.parts.warehouse, path) for path in paths)
 
     def frame(self, leaf: Scan | Delta) -> Frame:
         """The rows that a leaf of a plan stands for."""
@@ -60,12 +71,21 @@ class Sources:
         if isinstance(leaf, Delta):
             return self._change(name, leaf)
         table = self.staged.get(name)
-        if table is not None:
-            files = table.base_files() if leaf.at is At.SINCE else table.live()
-            return self._scan({path: file.size for path, file in files.items()}, table.schema)
-        version = (self.since if leaf.at is At.SINCE else self.until).version(name)
+        if table is not None and leaf.at is not At.SINCE:
+            return self.stored(table)
+        before, after = self._interval(name)
+        version = before if leaf.at is At.SINCE else after
         sizes = {file.path: file.size for file in live_files(self.parts, version)}
         return self._scan(sizes, version.schema)
+
+    def rows(self, name: TableName) -> Frame:
+        """All that people see of a table, as of the later moment."""
+        if (table := self.staged.get(name)) is not None:
+            sizes = {path: file.size for path, file in table.live().items()}
+            return self._scan(sizes, table.schema.visible)
+        version = self.until.version(name)
+        sizes = {file.path: file.size for file in live_files(self.parts, version)}
+        return self._scan(sizes, version.schema.visible)
 
     def stored(self, table: WorkingTable) -> Frame:
         """What a table holds as far as this refresh has got, hidden columns included."""
@@ -94,9 +114,15 @@ class Sources:
         return self._found[name]
 
     def _look(self, name: TableName) -> tuple[list[Piece], Schema]:
+        pieces, schema = self._committed(name)
         if (table := self.staged.get(name)) is not None:
-            return list(table.pieces), table.schema
-        before, after = self.since.version(name), self.until.version(name)
+            return [*pieces, *table.pieces], table.schema
+        return pieces, schema
+
+    def _committed(self, name: TableName) -> tuple[list[Piece], Schema]:
+        before, after = self._interval(name)
+        if before == after:
+            return [], after.schema
         if before.table_id != after.table_id:
             # Another table took the name: all rows of the one go, all of the other come.
             gone = [Piece("-", file.path) for file in live_files(self.parts, before)]

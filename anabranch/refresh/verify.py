@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from anabranch.ledger.records import Moment, Version
 from anabranch.parts import Parts
 from anabranch.read.view import frame_of
-from anabranch.refresh.define import Definition, recomputed
+from anabranch.refresh.define import recomputed
+from anabranch.refresh.definitions import Defined
 from anabranch.refresh.sources import Sources
 
 
@@ -24,7 +25,7 @@ class Verified:
         return not (self.missing or self.surplus)
 
 
-def verify(parts: Parts, definition: Definition, stored: Version, sources: Moment) -> Verified:
+def verify(parts: Parts, definition: Defined, stored: Version, sources: Moment) -> Verified:
     """Compare what is stored with the query's result over its sources as of a moment."""
     expected = recomputed(definition, Sources(parts, sources, sources))
     missing, surplus = parts.engine.difference(expected, frame_of(parts, stored), stored.schema.visible)

@@ -65,8 +65,7 @@ def next_wake(decisions: Iterable[Decision]) -> datetime | None:
 def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decision:
     for member in members:
         if member.held is not None:
-            because = f'"{member.name}" {member.held}' if unit.atomic else member.held
-            return Decision(unit, "held", because, member.name, member.held_until)
+            return Decision(unit, "held", f'"{member.name}" {member.held}', member.name, member.held_until)
     moments = [
         (next_due(member.schedule, member.last_refresh_at), member)
         for member in members

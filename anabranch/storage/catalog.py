@@ -7,6 +7,7 @@ no other writer overlaps. That transaction is the only visible effect of a write
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -65,6 +66,8 @@ class Catalog:
         self.failpoints = failpoints
         self.observer = observer
         self._refused: dict[Adoption, AnabranchError] = {}
+        self.committed = threading.Event()
+        """Set by every commit; whoever waits for one clears it."""
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -74,6 +77,16 @@ class Catalog:
             with self.database.reading() as connection:
                 if not self.foreign(connection):
                     return self.moment_within(connection, lsn)
+            self.adopt()
+        raise CatalogUnavailable("other Iceberg clients commit faster than they can be followed")
+
+    def moment_and(self, look: Callable[[Connection], None]) -> Moment:
+        """The newest moment, and what `look` finds in the same transaction."""
+        for _ in range(ADOPTION_TRIES):
+            with self.database.reading() as connection:
+                if not self.foreign(connection):
+                    look(connection)
+                    return self.moment_within(connection, None)
             self.adopt()
         raise CatalogUnavailable("other Iceberg clients commit faster than they can be followed")
 
@@ -149,7 +162,9 @@ class Catalog:
         try:
             with self.database.committing() as connection:
                 outcome = self._apply(connection, prepare(connection))
+                self.database.notify(connection)
                 self.failpoints.hit("commit.before_commit")
+            self.committed.set()
             self.failpoints.hit("commit.after_commit")
         except _Undo as undo:
             return undo.outcome

@@ -163,6 +163,15 @@ def read_file(warehouse: Warehouse, path: str, columns: list[str] | None = None)
         raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
 
 
+def rows_in(warehouse: Warehouse, path: str) -> int:
+    """How many rows a Parquet file has; its footer knows."""
+    try:
+        with warehouse.open(path) as stream:
+            return int(pq.read_metadata(stream).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
+
+
 def check_files(warehouse: Warehouse, sizes: Mapping[str, int | None]) -> None:
     """See that files are there, as large as they were written (None: it isn't known).
 

@@ -18,6 +18,7 @@ from anabranch.errors import (
     FencedOff,
     InputError,
     NameTaken,
+    NotWritable,
     TransactionOver,
     UnknownColumn,
     UnknownTable,
@@ -61,6 +62,7 @@ class Transaction:
 
     def __init__(self, parts: Parts, *, attempt: str | None = None, moment: Moment | None = None) -> None:
         self._parts = parts
+        self._kind = "write"
         self._moment = moment or parts.catalog.moment()
         self._tables: dict[TableName, WorkingTable] = {}
         self._replaced: list[WorkingTable] = []
@@ -104,13 +106,13 @@ class Transaction:
         table = TableName.parse(name)
         if if_exists and not self._exists(table):
             return
-        self._working(table).dropped = True
+        self._writable(table, "dropped by drop_stream_table").dropped = True
 
     # -- verbs --------------------------------------------------------------------------------
 
     def insert(self, name: str, rows: Any) -> RowCounts:
         """Add rows: a list of dicts or tuples, Arrow, pandas, or a Spark DataFrame."""
-        table = self._working(name)
+        table = self._writable(name)
         if self._parts.engine.owns(rows):
             return self._insert_frame(table, self._parts.engine.conform(rows, table.schema, str(table.name)))
         zone = self._parts.settings["time_zone"]
@@ -124,7 +126,7 @@ class Transaction:
 
     def insert_query(self, name: str, query: Query, columns: Sequence[str] | None = None) -> RowCounts:
         """Add the rows of a query, by position."""
-        table = self._working(name)
+        table = self._writable(name)
         if columns is not None:
             columns = _named(table.schema, columns, str(table.name))
         frame = self._run(query)
@@ -143,12 +145,12 @@ class Transaction:
 
     def update(self, name: str, assignments: Mapping[str, str], where: str | None = None) -> RowCounts:
         """Set columns to SQL expressions, in the rows where a condition holds."""
-        table = self._working(name)
+        table = self._writable(name)
         return self._rewrite(table, update_changes(table.name, table.schema, assignments, where))
 
     def delete(self, name: str, where: str | None = None) -> RowCounts:
         """Remove the rows where a condition holds (all rows without one)."""
-        table = self._working(name)
+        table = self._writable(name)
         if where is None:
             return self.truncate(name)
         return self._rewrite(table, delete_changes(table.name, table.schema, where))
@@ -159,7 +161,7 @@ class Transaction:
         Where `delete_when` holds for an incoming row (which may have columns of its own for that),
         the matching row is removed instead.
         """
-        table = self._working(name)
+        table = self._writable(name)
         keys = _keys(table.schema, on, str(table.name))
         engine = self._parts.engine
         if not engine.owns(rows):
@@ -194,7 +196,7 @@ class Transaction:
             case Truncate(name):
                 return self.truncate(str(name))
             case Update(name) | Delete(name) | Merge(name):
-                table = self._working(name)
+                table = self._writable(name)
                 return self._rewrite(table, statement_changes(statement, table.schema))
 
     def _create(
@@ -220,13 +222,14 @@ class Transaction:
 
     def truncate(self, name: str) -> RowCounts:
         """Remove all rows. Needs no Spark."""
-        table = self._working(name)
+        table = self._writable(name)
         removed = table.clear()
         self._staged(table)
         return RowCounts(deleted=removed)
 
     def compact(self, name: str) -> None:
         """Rewrite a table's small files into few; its rows stay the same."""
+        self._kind = "compact"
         compact_files(self._parts, self._working(name))
         self._parts.failpoints.hit("compact.before_commit")
 
@@ -334,7 +337,7 @@ class Transaction:
     def _staged_commit(self, tables: Sequence[WorkingTable]) -> GroupCommit:
         new_id = self._parts.clock.new_id
         steps = [step for table in tables for step in table.stage(self._attempt, new_id())]
-        return GroupCommit(self._attempt, "write", tuple(steps), tuple(self._entries))
+        return GroupCommit(self._attempt, self._kind, tuple(steps), tuple(self._entries))
 
     def _rebased(self, connection: Connection, tables: Sequence[WorkingTable]) -> GroupCommit:
         """The same commit on top of what others committed meanwhile. We hold the writers' lock."""
@@ -383,6 +386,13 @@ class Transaction:
         if known.dropped:
             raise UnknownTable(f'"{table}" was dropped in this transaction')
         return known
+
+    def _writable(self, name: str | TableName, instead: str = "written by its refreshes") -> WorkingTable:
+        """A table that people may change."""
+        table = self._working(name)
+        if table.version.kind in ("stream", "state"):
+            raise NotWritable(f'"{table.name}" is a stream table: it is {instead} alone')
+        return table
 
     def _check_open(self) -> None:
         if self._over:

@@ -63,7 +63,7 @@ def test_a_table_by_hand_is_never_due():
 def test_a_held_table_is_held_even_if_it_is_due():
     held = state("b", "1m", 75, held="is in backoff", held_until=NOW + timedelta(seconds=4))
     decision = only(decide(units(SINGLE), held))
-    assert (decision.verdict, decision.because) == ("held", "is in backoff")
+    assert (decision.verdict, decision.because) == ("held", '"b" is in backoff')
     assert decision.next_due == NOW + timedelta(seconds=4)
 
 

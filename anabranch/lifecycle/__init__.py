@@ -1,0 +1,1 @@
+"""From a definition to a stream table, and to its end."""

@@ -1,0 +1,155 @@
+"""Altering a stream table. Its old contents stay readable until the new ones are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from anabranch.errors import BrokenDefinition, InputError, InvalidOption, RefreshHeld, SqlError, UnknownTable
+from anabranch.graph.graph import Graph
+from anabranch.ledger.database import Connection
+from anabranch.ledger.records import Moment
+from anabranch.ledger.streams import (
+    ACTIVE,
+    ERROR,
+    StreamTable,
+    read_streams,
+    store_definition,
+    store_status,
+)
+from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_diamonds
+from anabranch.lifecycle.options import checked_options
+from anabranch.names import TableName
+from anabranch.refresh.definitions import Defined, Definitions
+from anabranch.refresh.find import found
+from anabranch.refresh.graphs import Streams, acyclic, graph_of, regroup, units_of
+from anabranch.refresh.group import stage
+from anabranch.refresh.hold import held_because
+from anabranch.refresh.member import Job
+from anabranch.refresh.parallel import Failed
+from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.publish import Groups, publish
+from anabranch.sql.query import parse_query
+
+
+def alter_stream_table(definitions: Definitions, name: str, changes: Mapping[str, Any]) -> None:
+    """Set options, or give it another query."""
+    if not changes:
+        raise InputError("there is nothing to alter", hint="name an option, or a query.")
+    given = dict(changes)
+    if "initialize" in given:
+        raise InvalidOption("initialize is for creating a stream table", hint="use refresh_stream_table.")
+    query = given.pop("query", None)
+    if query is not None and not isinstance(query, str):
+        raise InputError("the query of a stream table is a text")
+    parts = definitions.parts
+    with parts.catalog.database.reading() as connection:
+        stream = found(read_streams(connection), name)
+    options = checked_options(given, parts.settings, stream.options)
+    if query is None and options.refresh_mode == stream.options.refresh_mode:
+        _set_options(definitions, stream.name, given)
+        return
+    _redefine(definitions, stream.name, query, given)
+
+
+def _set_options(definitions: Definitions, name: TableName, given: Mapping[str, Any]) -> None:
+    parts = definitions.parts
+    with parts.catalog.database.writing() as connection:
+        stream = found(read_streams(connection), name)
+        options = checked_options(given, parts.settings, stream.options)
+        store_definition(connection, replace(stream, options=options))
+        regroup(connection, parts.settings)
+
+
+def _redefine(definitions: Definitions, name: TableName, query: str | None, given: Mapping[str, Any]) -> None:
+    """Another query or mode: its group is brought up with the new definition, and published at once."""
+    parts = definitions.parts
+    with pinned(parts) as (moment, streams):
+        a_pass = Pass(parts, definitions, moment, streams, "manual")
+        stream = found(streams, name)
+        text = stream.query if query is None else query
+        options = checked_options(given, parts.settings, stream.options)
+        inputs = tuple(sorted(parse_query(text).reads))
+        before = graph_of(streams.values())
+        graph = acyclic(Graph({**before.inputs, name: frozenset(inputs)}))
+        definition = define_checked(a_pass, name, text, options.refresh_mode, moment)
+        altered = replace(
+            stream,
+            query=text,
+            options=options,
+            inputs=inputs,
+            state_tables=tuple(table for table in definition.schemas if table != name),
+            refusal=refusal_of(definition),
+        )
+        after = {**streams, name: altered}
+        _check_readers(a_pass, definition, graph, after)
+        _publish(a_pass, altered, definition, graph, after)
+    if inputs != stream.inputs:
+        tell_of_diamonds(graph, name)
+
+
+def _check_readers(a_pass: Pass, definition: Defined, graph: Graph, after: Streams) -> None:
+    """Refuse a query under which those that read the table couldn't go on."""
+    name = definition.name
+    schema = definition.schemas[name]
+    version = a_pass.moment.version(name)
+    if version.schema.visible == schema.visible:
+        return
+    versions = {**a_pass.moment.versions, name: replace(version, schema=schema)}
+    moment: Moment = replace(a_pass.moment, versions=versions)
+    for reader in sorted(graph.readers(name)):
+        stream = after[reader]
+        try:
+            made = a_pass.definitions.get(reader, stream.query, stream.options.refresh_mode, moment)
+        except (SqlError, UnknownTable) as error:
+            raise BrokenDefinition(
+                f'with that query of "{name}", the query of "{reader}" would no longer fit',
+                detail=error.message,
+                hint=f'alter or drop "{reader}" first.',
+            ) from error
+        stored = a_pass.moment.version(reader).schema.visible
+        if made.schemas[reader].visible != stored:
+            raise BrokenDefinition(
+                f'with that query of "{name}", "{reader}" would have other columns',
+                detail=f"stored: {stored}; they would be: {made.schemas[reader].visible}.",
+                hint=f'drop "{reader}" first, and create it again.',
+            )
+
+
+def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Graph, after: Streams) -> None:
+    parts, name = a_pass.parts, altered.name
+    unit = next(each for each in units_of(graph, after, parts.settings) if name in each.members)
+    now = parts.clock.now()
+    for member in unit.members:
+        others = after[member]
+        if member != name and (why := held_because(others, now)) is not None:
+            raise RefreshHeld(
+                f'"{name}" can\'t be altered now: what it is published with is held',
+                detail=f'"{member}" {why}.',
+                hint="resume it first.",
+            )
+    unfilled = [
+        read for read in graph.inputs[name] if (known := after.get(read)) is not None and not known.filled
+    ]
+    if unfilled and altered.filled:
+        raise RefreshHeld(f'"{name}" can\'t read "{unfilled[0]}" yet, which is not filled')
+    anew = "its query was altered"
+    jobs = [
+        Job(altered, definition, anew=anew) if member == name else Job(after[member])
+        for member in unit.members
+        if member == name or after[member].filled
+    ]
+    try:
+        results = stage(a_pass, jobs)
+    except Failed as failed:
+        raise failed.error from None
+
+    def enter(connection: Connection, streams: Streams) -> Groups:
+        store_definition(connection, streams[name])
+        if altered.status == ERROR:
+            # What was broken has been replaced: that is the decision that an error waits for.
+            store_status(connection, replace(streams[name], status=ACTIVE, status_reason=None))
+        return regroup(connection, parts.settings)
+
+    publish(a_pass, results, before=enter)

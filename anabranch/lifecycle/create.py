@@ -1,0 +1,227 @@
+"""Creating stream tables: all that is asked for, or nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.errors import InputError, NameTaken, Notice, NotIncremental
+from anabranch.graph.diamonds import diamonds_closed_by
+from anabranch.graph.graph import Graph
+from anabranch.ledger.database import Connection
+from anabranch.ledger.records import Moment, Version
+from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
+from anabranch.lifecycle.options import checked_options
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.define import Definition, check_plan
+from anabranch.refresh.definitions import Defined, Definitions
+from anabranch.refresh.find import check_flag
+from anabranch.refresh.graphs import Streams, acyclic, graph_of, regroup, units_of
+from anabranch.refresh.group import stage
+from anabranch.refresh.hold import held_because
+from anabranch.refresh.member import STATE, STREAM, Job
+from anabranch.refresh.parallel import Failed
+from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.publish import Groups, publish
+from anabranch.sql.query import parse_query
+from anabranch.write.working import WorkingTable
+
+MAX_AT_ONCE = 10_000
+STACK = 4
+"""How far above its caller a Notice of ours points: at the line that called the lake."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A stream table as it was asked for."""
+
+    name: TableName
+    query: str
+    options: Options
+    initialize: bool
+
+
+def create_stream_tables(definitions: Definitions, specs: Sequence[Mapping[str, Any]]) -> None:
+    """Create several stream tables, which may read each other, in one commit."""
+    parts = definitions.parts
+    if isinstance(specs, str | bytes | Mapping) or not isinstance(specs, Sequence):
+        raise InputError("stream tables are created from a list of definitions")
+    wanted = [_wanted(parts, spec) for spec in specs]
+    if not wanted:
+        raise InputError("there is no stream table to create")
+    with pinned(parts) as (moment, streams):
+        a_pass = Pass(parts, definitions, moment, streams, "create")
+        _check_names(wanted, moment)
+        inputs = {item.name: parse_query(item.query).reads for item in wanted}
+        graph = acyclic(
+            Graph(
+                {
+                    **graph_of(streams.values()).inputs,
+                    **{name: frozenset(reads) for name, reads in inputs.items()},
+                }
+            )
+        )
+        by_name = {item.name: item for item in wanted}
+        ordered = [by_name[name] for name in graph.order() if name in by_name]
+        jobs = _defined(a_pass, ordered, inputs)
+        after = {**streams, **{job.name: job.stream for job in jobs}}
+        filled = _to_fill(a_pass, jobs, by_name, graph, after)
+        _create(a_pass, jobs, filled)
+    for name in by_name:
+        tell_of_diamonds(graph, name)
+
+
+def _wanted(parts: Parts, spec: Mapping[str, Any]) -> Wanted:
+    if not isinstance(spec, Mapping) or not {"name", "query"} <= spec.keys():
+        raise InputError("a stream table needs a name and a query")
+    options = {key: value for key, value in spec.items() if key not in ("name", "query", "initialize")}
+    query, initialize = spec["query"], spec.get("initialize", True)
+    if not isinstance(query, str):
+        raise InputError("the query of a stream table is a text")
+    check_flag("initialize", initialize)
+    name = TableName.parse(spec["name"])
+    return Wanted(name, query, checked_options(options, parts.settings), initialize)
+
+
+def _check_names(wanted: Sequence[Wanted], moment: Moment) -> None:
+    seen: set[TableName] = set()
+    for item in wanted:
+        if item.name in moment.versions or item.name in seen:
+            raise NameTaken(f'the name "{item.name}" is taken')
+        seen.add(item.name)
+
+
+def _defined(
+    a_pass: Pass, ordered: Sequence[Wanted], inputs: Mapping[TableName, tuple[TableName, ...]]
+) -> list[Job]:
+    """Definitions in an order in which each finds the columns of those that it reads."""
+    moment, jobs = a_pass.moment, []
+    for item in ordered:
+        definition = define_checked(a_pass, item.name, item.query, item.options.refresh_mode, moment)
+        stream = StreamTable(
+            name=item.name,
+            table_id="",
+            query=item.query,
+            options=item.options,
+            inputs=tuple(sorted(inputs[item.name])),
+            state_tables=tuple(name for name in definition.schemas if name != item.name),
+            refusal=refusal_of(definition),
+        )
+        taken = [name for name in stream.state_tables if name in moment.versions]
+        if taken:
+            raise NameTaken(f'the name "{taken[0]}", which "{item.name}" needs for its state, is taken')
+        jobs.append(Job(stream, definition))
+        schema = definition.schemas[item.name]
+        known = {**moment.versions, item.name: Version("", item.name, STREAM, schema, 0, None, 0, "")}
+        moment = replace(moment, versions=known)
+    return jobs
+
+
+def define_checked(a_pass: Pass, name: TableName, query: str, mode: str, moment: Moment) -> Defined:
+    """A definition whose plan was held against the text, where that can be; its Notices are said."""
+    definition = a_pass.definitions.get(name, query, mode, moment)
+    if isinstance(definition, Definition) and definition.tables <= a_pass.moment.versions.keys():
+        try:
+            check_plan(a_pass.parts, definition, a_pass.moment)
+        except NotIncremental as error:
+            if mode != "auto":
+                raise
+            definition = a_pass.definitions.in_full(name, query, moment, error)
+    for notice in definition.notices:
+        warnings.warn(Notice(f'stream table "{name}": {notice}'), stacklevel=STACK + 1)
+    if (refusal := refusal_of(definition)) is not None and mode == "auto":
+        warnings.warn(Notice(f'stream table "{name}" is refreshed in full: {refusal}'), stacklevel=STACK + 1)
+    return definition
+
+
+def refusal_of(definition: Defined) -> str | None:
+    """Why a definition can't be maintained incrementally, in one line."""
+    if isinstance(definition, Definition):
+        return None
+    error = definition.refusal
+    return error.message if error.detail is None else f"{error.message}: {error.detail.rstrip('.')}"
+
+
+def _to_fill(
+    a_pass: Pass, jobs: Sequence[Job], wanted: Mapping[TableName, Wanted], graph: Graph, after: Streams
+) -> list[Job]:
+    """What is filled at once: the new tables, and with each the group that it comes to move with."""
+    now = a_pass.parts.clock.now()
+    new = {job.name: job for job in jobs}
+    chosen: dict[TableName, Job] = {}
+    for unit in units_of(graph, after, a_pass.parts.settings):
+        fresh = [name for name in unit.members if name in new and wanted[name].initialize]
+        if not fresh:
+            continue
+        why = _put_off(unit.members, new, chosen, graph, after, wanted) or next(
+            (
+                f'"{name}" {reason}'
+                for name in unit.members
+                if name not in new and (reason := held_because(after[name], now)) is not None
+            ),
+            None,
+        )
+        if why is not None:
+            names = ", ".join(f'"{name}"' for name in fresh)
+            warnings.warn(Notice(f"the first fill of {names} is put off: {why}"), stacklevel=STACK)
+            continue
+        for name in unit.members:
+            chosen[name] = new.get(name) or Job(after[name])
+    return [chosen[name] for name in graph.order() if name in chosen]
+
+
+def _put_off(
+    members: Sequence[TableName],
+    new: Mapping[TableName, Job],
+    chosen: Mapping[TableName, Job],
+    graph: Graph,
+    after: Streams,
+    wanted: Mapping[TableName, Wanted],
+) -> str | None:
+    """Why a unit can't be filled yet: something that it reads, or that moves with it, isn't."""
+    for name in members:
+        if name in new and not wanted[name].initialize:
+            return f'"{name}", which moves with it, is to be filled later'
+        for read in sorted(graph.inputs[name]):
+            known = after.get(read)
+            if known is None or known.filled or read in chosen or read in members:
+                continue
+            return f'"{read}", which it reads, is not filled yet'
+    return None
+
+
+def _create(a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job]) -> None:
+    parts = a_pass.parts
+    try:
+        results = stage(a_pass, filled) if filled else {}
+    except Failed as failed:
+        raise failed.error from None
+    staged = {name: result.table for name, result in results.items()}
+    empty: list[WorkingTable] = []
+    for job in jobs:
+        if job.name not in results and job.definition is not None:
+            for name, schema in job.definition.schemas.items():
+                kind = STREAM if name == job.name else STATE
+                table = WorkingTable.create(parts.reader, parts.clock.new_id(), name, kind, schema)
+                staged[name] = table
+                empty.append(table)
+
+    def enter(connection: Connection, streams: Streams) -> Groups:
+        for job in jobs:
+            table_id = staged[job.name].version.table_id
+            add_stream(
+                connection, replace(streams.get(job.name, job.stream), table_id=table_id, status=INITIALIZING)
+            )
+        return regroup(connection, parts.settings)
+
+    publish(a_pass, results, before=enter, others=empty)
+
+
+def tell_of_diamonds(graph: Graph, name: TableName) -> None:
+    """Say that a stream table closes a diamond, if it does."""
+    for diamond in diamonds_closed_by(graph, name):
+        text = f'stream table "{name}" closes a diamond: {diamond}; they refresh and publish together'
+        warnings.warn(Notice(text), stacklevel=STACK)

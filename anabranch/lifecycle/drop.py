@@ -1,0 +1,66 @@
+"""Dropping stream tables: alone, or with all that reads them."""
+
+from __future__ import annotations
+
+from anabranch.errors import CatalogUnavailable, HasDependents, WriteConflict
+from anabranch.ledger.database import Connection
+from anabranch.ledger.streams import read_streams, remove_stream
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.find import check_flag, found
+from anabranch.refresh.graphs import graph_of, regroup
+from anabranch.storage.commit import Committed, DropTable, GroupCommit, Unknown
+
+TRIES = 10
+
+
+def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tuple[TableName, ...]:
+    """Drop a stream table, and with `cascade` what reads it; the names of those that went."""
+    check_flag("cascade", cascade)
+    for _ in range(TRIES):
+        parts.catalog.moment()
+        gone: tuple[TableName, ...] = ()
+
+        def prepare(connection: Connection) -> GroupCommit:
+            nonlocal gone
+            commit, gone = _commit(parts, connection, name, cascade)
+            return commit
+
+        attempt = parts.clock.new_id()
+        outcome = parts.catalog.commit_locked(attempt, prepare)
+        if isinstance(outcome, Unknown):
+            outcome = parts.catalog.settle(outcome) or outcome
+        if isinstance(outcome, Committed):
+            return gone
+        if isinstance(outcome, Unknown):
+            raise CatalogUnavailable("the catalog database takes no commits", detail=outcome.why)
+    raise WriteConflict(f'"{name}" is changed again and again', hint="run it again.")
+
+
+def _commit(
+    parts: Parts, connection: Connection, name: str, cascade: bool
+) -> tuple[GroupCommit, tuple[TableName, ...]]:
+    streams = read_streams(connection)
+    stream = found(streams, name)
+    graph = graph_of(streams.values())
+    below = graph.downstream(stream.name)
+    if below and not cascade:
+        names = ", ".join(f'"{other}"' for other in sorted(below))
+        raise HasDependents(
+            f'"{stream.name}" is read by other stream tables',
+            detail=f"they are {names}.",
+            hint="drop them first, or all at once with cascade=True.",
+        )
+    gone = tuple(other for other in reversed(graph.order()) if other in below or other == stream.name)
+    versions = parts.catalog.moment_within(connection, None).versions
+    tables = [table for other in gone for table in (other, *streams[other].state_tables) if table in versions]
+    steps = tuple(
+        DropTable(versions[table].table_id, table, versions[table].metadata_location) for table in tables
+    )
+
+    def forget(inner: Connection, _lsn: int) -> None:
+        for other in gone:
+            remove_stream(inner, streams[other].table_id)
+        regroup(inner, parts.settings)
+
+    return GroupCommit(parts.clock.new_id(), "drop", steps, (forget,)), gone

@@ -1,0 +1,1 @@
+"""What there is to see of stream tables, as frozen values."""

@@ -1,0 +1,118 @@
+"""How a stream table is maintained: its query's explanation, and its place among the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import indent
+
+from anabranch.errors import InvalidName
+from anabranch.graph.groups import groups
+from anabranch.ledger.database import Connection
+from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.names import TableName
+from anabranch.refresh.define import FullDefinition
+from anabranch.refresh.definitions import Definitions
+from anabranch.refresh.explain import Explanation, Refusal, explain
+from anabranch.refresh.find import found
+from anabranch.refresh.graphs import atomic_in, graph_of
+from anabranch.schedule.schedules import show_schedule
+from anabranch.schedule.tick import schedules_in_force
+
+
+@dataclass(frozen=True)
+class StreamTableExplanation:
+    """A stream table's mode, schedule and company, and how its query is maintained."""
+
+    name: str
+    refresh_mode: str
+    effective_mode: str | None
+    mode_reason: str | None
+    schedule: str | None
+    effective_schedule: str | None
+    reads: tuple[str, ...]
+    read_by: tuple[str, ...]
+    group: tuple[str, ...]
+    """What it is published with, itself among them; nothing if it moves alone."""
+    scc_id: int | None
+    query: str
+    explanation: Explanation
+
+    @property
+    def incremental(self) -> bool:
+        """Whether changes of the sources suffice."""
+        return self.explanation.incremental
+
+    def __str__(self) -> str:
+        mode = self.refresh_mode
+        if self.effective_mode is not None:
+            mode += f", the last refresh was {self.effective_mode}: {self.mode_reason}"
+        schedule = self.schedule or "by hand"
+        if self.effective_schedule != self.schedule:
+            schedule += f": {self.effective_schedule or 'by hand'}"
+        lines = [
+            f"mode      {mode}",
+            f"schedule  {schedule}",
+            f"reads     {', '.join(self.reads) or 'nothing'}",
+            f"read by   {', '.join(self.read_by) or 'no stream table'}",
+            f"group     {', '.join(self.group) or 'none: it is published alone'}",
+        ]
+        about = "\n".join(lines)
+        return "\n\n".join(
+            (
+                f"Stream table {self.name}\n{indent(about, '  ')}",
+                f"Query\n{indent(self.query.strip(), '  ')}",
+                str(self.explanation),
+            )
+        )
+
+
+def explain_any(definitions: Definitions, what: str) -> Explanation | StreamTableExplanation:
+    """Explain a stream table, by its name, or a query."""
+    parts = definitions.parts
+    try:
+        name = TableName.parse(what)
+    except InvalidName:
+        return explain(parts, what, parts.catalog.moment())
+    return _explained(definitions, name)
+
+
+def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
+    parts = definitions.parts
+    streams: dict[TableName, StreamTable] = {}
+
+    def look(connection: Connection) -> None:
+        nonlocal streams
+        streams = read_streams(connection)
+
+    moment = parts.catalog.moment_and(look)
+    stream = found(streams, name)
+    graph = graph_of(streams.values())
+    mode = "full" if stream.refusal is not None else stream.options.refresh_mode
+    definition = definitions.get(name, stream.query, mode, moment)
+    if isinstance(definition, FullDefinition):
+        refusal = Refusal(definition.refusal.code, stream.refusal or definition.refusal.message, None, None)
+        explanation = Explanation(tuple(sorted(map(str, definition.tables))), (), refusal=refusal)
+    else:
+        explanation = explain(parts, definition, moment)
+    members = next(
+        (
+            group.members
+            for group in groups(graph, atomic_in(streams, parts.settings))
+            if name in group.members
+        ),
+        (),
+    )
+    return StreamTableExplanation(
+        name=str(name),
+        refresh_mode=stream.options.refresh_mode,
+        effective_mode=stream.effective_mode,
+        mode_reason=stream.mode_reason,
+        schedule=stream.options.schedule,
+        effective_schedule=show_schedule(schedules_in_force(parts, streams)[name]),
+        reads=tuple(map(str, stream.inputs)),
+        read_by=tuple(sorted(map(str, graph.readers(name)))),
+        group=tuple(map(str, members)),
+        scc_id=None,
+        query=stream.query,
+        explanation=explanation,
+    )

@@ -1,0 +1,77 @@
+"""What was refreshed, when, from where to where, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from anabranch.errors import InputError
+from anabranch.ledger.history import Refresh, read_refreshes
+from anabranch.names import TableName
+from anabranch.parts import Parts
+
+MAX_LISTED = 1_000_000
+
+
+@dataclass(frozen=True)
+class RefreshRecord:
+    """One refresh; `since` and `until` say which lsn of every base source the contents reflect."""
+
+    refresh_id: int
+    stream_table: str
+    action: str
+    status: str
+    reason: str | None
+    started_at: datetime
+    finished_at: datetime
+    rows_inserted: int
+    rows_deleted: int
+    tick_watermark_lsn: int | None
+    since: Mapping[str, int]
+    until: Mapping[str, int]
+    group_id: int | None
+    epoch: int | None
+    scc_id: int | None
+    fixpoint_iteration: int | None
+    initiated_by: str
+    error_code: str | None
+    error: str | None
+    lsn: int | None
+    """The commit that made it visible; None if there was nothing to show."""
+    seconds: float
+
+
+def refresh_history(parts: Parts, name: str | None = None, limit: int = 100) -> list[RefreshRecord]:
+    """The newest refreshes, of one stream table or of all, newest first."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_LISTED:
+        raise InputError(f"a limit is a number from 1 to {MAX_LISTED}")
+    wanted = None if name is None else TableName.parse(name)
+    with parts.catalog.database.reading() as connection:
+        return [_record(entry) for entry in read_refreshes(connection, wanted, limit)]
+
+
+def _record(entry: Refresh) -> RefreshRecord:
+    return RefreshRecord(
+        refresh_id=entry.refresh_id,
+        stream_table=str(entry.stream_table),
+        action=entry.action,
+        status=entry.status,
+        reason=entry.reason,
+        started_at=entry.started_at,
+        finished_at=entry.finished_at,
+        rows_inserted=entry.rows_inserted,
+        rows_deleted=entry.rows_deleted,
+        tick_watermark_lsn=entry.tick_watermark_lsn,
+        since={str(source): lsn for source, lsn in entry.since.items()},
+        until={str(source): lsn for source, lsn in entry.until.items()},
+        group_id=entry.group_id,
+        epoch=entry.epoch,
+        scc_id=entry.scc_id,
+        fixpoint_iteration=entry.fixpoint_iteration,
+        initiated_by=entry.initiated_by,
+        error_code=entry.error_code,
+        error=entry.error,
+        lsn=entry.lsn,
+        seconds=entry.seconds,
+    )

@@ -1,0 +1,99 @@
+"""The dependency tree: who reads whom, as text that prints itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from anabranch.ledger.streams import ACTIVE, read_streams
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.find import found
+from anabranch.refresh.graphs import Streams, graph_of
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A table in the tree; `repeated`: its own branches stand where it is named first."""
+
+    name: str
+    marks: tuple[str, ...]
+    branches: tuple[TreeNode, ...] = ()
+    repeated: bool = False
+
+    def lines(self) -> Iterable[str]:
+        """The node and what hangs below it."""
+        marks = f"  ({', '.join(self.marks)})" if self.marks else ""
+        yield f"{self.name}{marks}{'  ↑' if self.repeated else ''}"
+        for place, branch in enumerate(self.branches):
+            last = place == len(self.branches) - 1
+            for number, line in enumerate(branch.lines()):
+                if number == 0:
+                    yield ("└─ " if last else "├─ ") + line
+                else:
+                    yield ("   " if last else "│  ") + line
+
+
+@dataclass(frozen=True)
+class DependencyTree:
+    """Trees with a title each; `str()` is for reading."""
+
+    sections: tuple[tuple[str, tuple[TreeNode, ...]], ...]
+
+    def __str__(self) -> str:
+        blocks = []
+        for title, nodes in self.sections:
+            lines = [line for node in nodes for line in node.lines()]
+            blocks.append("\n".join([title, *(f"  {line}" for line in lines or ["nothing"])]))
+        return "\n\n".join(blocks)
+
+
+def dependency_tree(parts: Parts, name: str | None = None) -> DependencyTree:
+    """What everything is made from and made into; or one stream table, upstream and downstream."""
+    with parts.catalog.database.reading() as connection:
+        streams = read_streams(connection)
+    graph = graph_of(streams.values())
+    if name is None:
+        roots = sorted(graph.sources | {table for table, read in graph.inputs.items() if not read})
+        return DependencyTree(
+            (("Sources, and what is made from them", _nodes(roots, graph.readers, streams)),)
+        )
+    wanted = TableName.parse(name)
+    if wanted not in graph.sources:
+        found(streams, wanted)
+    above: Callable[[TableName], Iterable[TableName]] = lambda table: graph.inputs.get(table, ())  # noqa: E731
+    return DependencyTree(
+        (
+            (f"{wanted} is made from", _nodes([wanted], above, streams)[0].branches),
+            (f"made from {wanted}", _nodes([wanted], graph.readers, streams)[0].branches),
+        )
+    )
+
+
+def _nodes(
+    roots: Iterable[TableName], next_to: Callable[[TableName], Iterable[TableName]], streams: Streams
+) -> tuple[TreeNode, ...]:
+    seen: set[TableName] = set()
+
+    def node(name: TableName) -> TreeNode:
+        below = sorted(next_to(name))
+        if name in seen and below:
+            return TreeNode(str(name), _marks(name, streams), repeated=True)
+        seen.add(name)
+        return TreeNode(str(name), _marks(name, streams), tuple(map(node, below)))
+
+    return tuple(map(node, roots))
+
+
+def _marks(name: TableName, streams: Streams) -> tuple[str, ...]:
+    stream = streams.get(name)
+    if stream is None:
+        return ("source",)
+    marks = [stream.options.refresh_mode]
+    if stream.effective_mode not in (None, stream.options.refresh_mode):
+        marks[0] += f": {stream.effective_mode}"
+    if stream.group_id is not None:
+        marks.append(f"group {stream.group_id}")
+    if stream.status != ACTIVE:
+        marks.append(stream.status)
+    return tuple(marks)

@@ -1,0 +1,167 @@
+"""One group, one interval, one commit.
+
+The members are brought up in the order in which they read each other, side by side where they don't, each
+from the staged results of those before it. Then all are published at once. If one fails, none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from anabranch.errors import AnabranchError, BrokenDefinition, CommitError
+from anabranch.ledger import ledger
+from anabranch.ledger.history import FAILED, FULL, NO_DATA, ROLLED_BACK, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_trouble
+from anabranch.names import TableName
+from anabranch.refresh.backoff import retry_delay
+from anabranch.refresh.member import Job, Result, bring_up
+from anabranch.refresh.parallel import Failed, in_order
+from anabranch.refresh.passes import Pass
+from anabranch.refresh.publish import Results, publish
+
+
+class GroupFailed(Exception):
+    """A member failed, so nothing of the group was published."""
+
+    def __init__(self, member: TableName, error: Exception) -> None:
+        super().__init__(str(member))
+        self.member = member
+        self.error = error
+
+
+def stage(a_pass: Pass, jobs: Sequence[Job]) -> Results:
+    """Bring up all members, none of it visible; `Failed` says which one couldn't be."""
+    names = [job.name for job in jobs]
+    by_name = {job.name: job for job in jobs}
+    needs = {job.name: frozenset(job.stream.inputs) & by_name.keys() for job in jobs}
+    done: dict[TableName, Result] = {}
+
+    def work(name: TableName) -> Result:
+        done[name] = bring_up(a_pass, by_name[name], {other: done[other] for other in needs[name]})
+        return done[name]
+
+    return in_order(names, needs, work, a_pass.parts.settings["parallelism"])
+
+
+def refresh_group(a_pass: Pass, jobs: Sequence[Job], *, group_id: int | None = None) -> Results:
+    """Refresh the members of one unit and publish them together; what they have to say is in the history.
+
+    A failure is noted there too, and raised as `GroupFailed`.
+    """
+    try:
+        results = stage(a_pass, jobs)
+        if all(result.planned.action == NO_DATA for result in results.values()):
+            _note_nothing(a_pass, results)
+            return results
+        lsn = publish(a_pass, results, groups={} if group_id is None else dict.fromkeys(results, group_id))
+    except CommitError:
+        raise
+    except Failed as failed:
+        if isinstance(failed.error, CommitError):
+            raise failed.error from None
+        culprit = next(job.name for job in jobs if job.name == failed.key)
+        note_failure(a_pass, [job.stream for job in jobs], culprit, failed.error, group_id)
+        a_pass.say("group_rolled_back", culprit, error=str(failed.error), members=_names(jobs))
+        raise GroupFailed(culprit, failed.error) from failed.error
+    a_pass.say("group_committed", jobs[-1].name, lsn=lsn, members=_names(jobs))
+    return results
+
+
+def _names(jobs: Sequence[Job]) -> tuple[str, ...]:
+    return tuple(str(job.name) for job in jobs)
+
+
+def _note_nothing(a_pass: Pass, results: Results) -> None:
+    """Nothing to do: one entry in the history until there is something again."""
+    now = a_pass.parts.clock.now()
+    fresh = [result for result in results.values() if not result.job.stream.idle]
+    entries = [
+        Refresh(
+            stream_table=result.job.name,
+            action=NO_DATA,
+            status=SUCCEEDED,
+            reason=result.planned.because,
+            started_at=result.started_at,
+            finished_at=now,
+            initiated_by=a_pass.initiated_by,
+            tick_watermark_lsn=a_pass.watermark,
+            since=result.job.stream.frontier,
+            until=result.job.stream.frontier,
+            reads=result.job.stream.reads or {},
+        )
+        for result in fresh
+    ]
+    with a_pass.parts.catalog.database.writing() as connection:
+        note_idle(connection, [result.job.stream for result in results.values()], now)
+        add_refreshes(connection, entries)
+    a_pass.know(
+        replace(result.job.stream, idle=True, last_refresh_at=now, held=None) for result in results.values()
+    )
+
+
+def note_failure(
+    a_pass: Pass,
+    members: Sequence[StreamTable],
+    culprit: TableName,
+    error: Exception,
+    group_id: int | None,
+) -> None:
+    """Write down that a refresh failed, and when to try again. Only what was scheduled counts."""
+    parts = a_pass.parts
+    parts.failpoints.hit("refresh.before_failure")
+    now = parts.clock.now()
+    code = error.code if isinstance(error, AnabranchError) else AnabranchError.code
+    text = str(error) if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
+    entries, streams = [], []
+    for stream in members:
+        failed = stream.name == culprit
+        entries.append(
+            Refresh(
+                stream_table=stream.name,
+                action=FULL if stream.options.refresh_mode == "full" or stream.refusal else "DIFFERENTIAL",
+                status=FAILED if failed else ROLLED_BACK,
+                reason=text.partition("\n")[0]
+                if failed
+                else f'"{culprit}" failed, which it is published with',
+                started_at=now,
+                finished_at=now,
+                initiated_by=a_pass.initiated_by,
+                tick_watermark_lsn=a_pass.watermark,
+                since=stream.frontier,
+                until=stream.frontier,
+                reads=stream.reads or {},
+                group_id=group_id,
+                error_code=code if failed else None,
+                error=text if failed else None,
+            )
+        )
+        if failed:
+            streams.append(_troubled(a_pass, stream, error, code, text))
+    with parts.catalog.database.writing() as connection:
+        if a_pass.fence is not None and not ledger.holds(connection, a_pass.fence):
+            return
+        for stream in streams:
+            store_trouble(connection, stream)
+        add_refreshes(connection, entries)
+    a_pass.know(streams)
+    parts.failpoints.hit("refresh.after_failure")
+
+
+def _troubled(a_pass: Pass, stream: StreamTable, error: Exception, code: str, text: str) -> StreamTable:
+    stream = replace(stream, error_code=code, error=text, held=None, idle=False)
+    if isinstance(error, BrokenDefinition):
+        return replace(stream, status=ERROR, status_reason=error.message)
+    if a_pass.initiated_by != "scheduler":
+        return stream
+    failures = stream.failures + 1
+    first, cap = a_pass.parts.settings["retry_backoff"], a_pass.parts.settings["retry_backoff_cap"]
+    stream = replace(
+        stream,
+        failures=failures,
+        retry_at=a_pass.parts.clock.now() + retry_delay(failures, first=first, cap=cap),
+    )
+    if failures >= a_pass.parts.settings["max_consecutive_failures"]:
+        reason = f"it failed {failures} times in a row: {text.partition(chr(10))[0]}"
+        stream = replace(stream, status=SUSPENDED, status_reason=reason)
+    return stream

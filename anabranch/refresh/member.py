@@ -1,0 +1,234 @@
+"""One member of a group: from what it read last to what there is now, staged and not yet visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from anabranch.clock import stopwatch
+from anabranch.errors import BrokenDefinition, Damaged, SqlError, UnknownTable
+from anabranch.ledger import ledger
+from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE, SUCCEEDED, read_refreshes
+from anabranch.ledger.records import Moment, Version
+from anabranch.ledger.streams import StreamTable
+from anabranch.names import TableName
+from anabranch.refresh.choose import Action, Past, Sizes
+from anabranch.refresh.define import FullDefinition
+from anabranch.refresh.definitions import Defined
+from anabranch.refresh.passes import Pass
+from anabranch.refresh.plan import Planned, Situation, plan
+from anabranch.refresh.run import fill, refresh
+from anabranch.refresh.sources import Sources
+from anabranch.schema import Schema
+from anabranch.write.rewrite import RowCounts
+from anabranch.write.working import WorkingTable
+
+STREAM, STATE = "stream", "state"
+"""Kinds of tables: what people see of a stream table, and what it keeps beside that."""
+REMEMBERED = 50
+"""Past refreshes that a choice learns from."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stream table to be brought up to date, and what was asked beyond that."""
+
+    stream: StreamTable
+    definition: Defined | None = None
+    """The one to use, if it isn't the one that is in force."""
+    asked_full: bool = False
+    anew: str | None = None
+    """Why it must be filled from nothing, into tables of another shape if need be."""
+
+    @property
+    def name(self) -> TableName:
+        """The stream table's name."""
+        return self.stream.name
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job: tables with staged contents, and what they were made from."""
+
+    job: Job
+    definition: Defined
+    planned: Planned
+    inputs: Mapping[TableName, Version]
+    tables: Mapping[TableName, WorkingTable]
+    started_at: datetime
+    seconds: float = 0.0
+    counts: RowCounts = field(default_factory=RowCounts)
+    sizes: Sizes = field(default_factory=lambda: Sizes(0, 0, 0))
+    replaced: tuple[WorkingTable, ...] = ()
+    """Tables whose names the staged ones take, or that are needed no more."""
+
+    @property
+    def table(self) -> WorkingTable:
+        """The table that people see."""
+        return self.tables[self.job.name]
+
+    @property
+    def touched(self) -> bool:
+        """Whether a reader will see another version."""
+        return self.table.touched
+
+
+def bring_up(a_pass: Pass, job: Job, above: Mapping[TableName, Result]) -> Result:
+    """Stage what a stream table's contents become; `above` are the members done before it."""
+    parts, stream = a_pass.parts, job.stream
+    parts.failpoints.hit("refresh.before_member")
+    started_at, started = parts.clock.now(), stopwatch()
+    staged = {name: result.table for name, result in above.items() if result.touched}
+    until = _seen(a_pass.moment, staged)
+    definition = job.definition or _definition(a_pass, stream, until)
+    inputs = {name: until.version(name) for name in sorted(definition.tables)}
+    tables, replaced, other_shape = _tables(a_pass, job, definition)
+    since, lost = _since(a_pass, stream, inputs)
+    below = {name: table for name, table in staged.items() if name in inputs}
+    sources = Sources(parts, since, until, below)
+    situation = Situation(
+        stream=stream,
+        inputs=inputs,
+        staged=frozenset(below),
+        lost=lost,
+        touched_by=_touched_by(a_pass, stream, tables.get(stream.name)),
+        asked_full=job.asked_full,
+        anew=job.anew or other_shape,
+    )
+    read = sum(version.rows for version in inputs.values())
+
+    def sizes() -> Sizes:
+        return Sizes(
+            sources.rows_changed(sources.changed(frozenset(inputs))), read, tables[stream.name].version.rows
+        )
+
+    planned = plan(situation, sizes, lambda: _past(a_pass, stream.name))
+    result = Result(job, definition, planned, inputs, tables, started_at, replaced=replaced)
+    if planned.action == NO_DATA:
+        return result
+    a_pass.say("refresh_started", stream.name, action=planned.action, reason=planned.because)
+    if planned.action == DIFFERENTIAL and not isinstance(definition, FullDefinition):
+        counts = refresh(parts, definition, tables, since, until, below)
+        changed = sizes().rows_changed
+    else:
+        counts = fill(parts, definition, tables, until, below)
+        changed = 0
+    stored = _check_count(tables[stream.name], counts)
+    parts.failpoints.hit("refresh.after_member")
+    seconds = stopwatch() - started
+    a_pass.say(
+        "refresh_finished", stream.name, inserted=counts.inserted, deleted=counts.deleted, seconds=seconds
+    )
+    return replace(result, counts=counts, seconds=seconds, sizes=Sizes(changed, read, stored))
+
+
+def _seen(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
+    """The moment of the pass, with the tables that exist only for it so far."""
+    return replace(
+        moment, versions={**moment.versions, **{name: table.version for name, table in staged.items()}}
+    )
+
+
+def _definition(a_pass: Pass, stream: StreamTable, moment: Moment) -> Defined:
+    mode = "full" if stream.options.refresh_mode == "full" or stream.refusal is not None else "differential"
+    try:
+        return a_pass.definitions.get(stream.name, stream.query, mode, moment)
+    except (SqlError, UnknownTable) as error:
+        raise BrokenDefinition(
+            f'the query of "{stream.name}" no longer fits what it reads',
+            detail=f"{error.message}{'; ' + error.detail if error.detail else ''}",
+            hint="mend the table, or give the stream table another query: alter_stream_table(name, query=…).",
+        ) from error
+
+
+def _tables(
+    a_pass: Pass, job: Job, definition: Defined
+) -> tuple[dict[TableName, WorkingTable], tuple[WorkingTable, ...], str | None]:
+    """The tables to fill: those that are there if their shape still fits, else new ones in their place."""
+    parts, known = a_pass.parts, a_pass.moment.versions
+    tables: dict[TableName, WorkingTable] = {}
+    replaced: list[WorkingTable] = []
+    for name, schema in definition.schemas.items():
+        version = known.get(name)
+        if version is not None and version.schema == schema:
+            tables[name] = WorkingTable(version, parts.reader)
+            continue
+        if version is not None:
+            _check_shape(job, name, version.schema, schema)
+            replaced.append(_dropped(a_pass, version))
+        kind = STREAM if name == job.name else STATE
+        tables[name] = WorkingTable.create(parts.reader, parts.clock.new_id(), name, kind, schema)
+    leftover = [name for name in job.stream.state_tables if name not in tables and name in known]
+    replaced += [_dropped(a_pass, known[name]) for name in leftover]
+    new = any(table.new is not None for table in tables.values()) or bool(leftover)
+    return tables, tuple(replaced), "what it stores has another shape" if new and job.stream.filled else None
+
+
+def _check_shape(job: Job, name: TableName, stored: Schema, wanted: Schema) -> None:
+    if job.anew is None and name == job.name and stored.visible != wanted.visible:
+        raise BrokenDefinition(
+            f'the query of "{name}" has other columns than are stored',
+            detail=f"stored: {stored.visible}; the query gives: {wanted.visible}.",
+            hint="take the new columns with alter_stream_table(name, query=…), or mend what it reads.",
+        )
+
+
+def _dropped(a_pass: Pass, version: Version) -> WorkingTable:
+    table = WorkingTable(version, a_pass.parts.reader)
+    table.dropped = True
+    return table
+
+
+def _since(
+    a_pass: Pass, stream: StreamTable, inputs: Mapping[TableName, Version]
+) -> tuple[Moment, frozenset[TableName]]:
+    """The inputs as they were read last, and those of which that version is gone."""
+    versions: dict[TableName, Version] = {}
+    lost: set[TableName] = set()
+    for name, read in (stream.reads or {}).items():
+        now = inputs.get(name)
+        if now is not None and (now.table_id, now.lsn) == (read.table_id, read.lsn):
+            versions[name] = now
+            continue
+        with a_pass.parts.catalog.database.reading() as connection:
+            found = ledger.version_at(connection, read.table_id, read.lsn)
+        if found is None:
+            lost.add(name)
+        else:
+            versions[name] = found
+    return replace(a_pass.moment, versions=versions), frozenset(lost & inputs.keys())
+
+
+def _touched_by(a_pass: Pass, stream: StreamTable, table: WorkingTable | None) -> str | None:
+    """Who changed the contents since the last refresh, other than by compacting files."""
+    if table is None or table.new is not None or stream.version_lsn in (None, table.version.lsn):
+        return None
+    with a_pass.parts.catalog.database.reading() as connection:
+        lsns = [lsn for lsn, _ in ledger.versions_of(connection, table.version.table_id)]
+        commits = [ledger.commit_at(connection, lsn) for lsn in lsns if lsn > (stream.version_lsn or 0)]
+    harmless = all(commit is not None and commit.kind == "compact" for commit in commits)
+    return None if harmless else "another Iceberg client"
+
+
+def _check_count(table: WorkingTable, counts: RowCounts) -> int:
+    """How many rows there are now; they must be those there were, more or less what came and went."""
+    before = 0 if table.new is not None else table.version.rows
+    after = sum(file.rows for file in table.live().values())
+    if after != before + counts.inserted - counts.deleted:
+        raise Damaged(
+            f'a refresh of "{table.name}" does not add up',
+            detail=f"{before} rows, {counts.inserted} came, {counts.deleted} went, and {after} are there.",
+        )
+    return after
+
+
+def _past(a_pass: Pass, name: TableName) -> Sequence[Past]:
+    with a_pass.parts.catalog.database.reading() as connection:
+        entries = read_refreshes(connection, name, REMEMBERED)
+    kinds: dict[str, Action] = {FULL: "FULL", REINITIALIZE: "FULL", DIFFERENTIAL: "DIFFERENTIAL"}
+    return [
+        Past(kinds[entry.action], entry.seconds, entry.rows_changed, entry.rows_read, entry.rows_stored)
+        for entry in reversed(entries)
+        if entry.status == SUCCEEDED and entry.action in kinds
+    ]

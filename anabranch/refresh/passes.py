@@ -1,0 +1,94 @@
+"""One pass over some stream tables: the lsn it reads at, and what it has published since.
+
+Everything in a pass reads the lake as of one pinned lsn. What the pass itself publishes comes on top, so that
+a stream table sees its upstream as the pass left it, and never what others wrote in the meantime.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from anabranch.events import Event, Observer
+from anabranch.ledger import ledger
+from anabranch.ledger.database import Connection
+from anabranch.ledger.records import Fence, Moment, Version
+from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.definitions import Definitions
+from anabranch.storage.commit import CreateTable, NewVersion, Step
+
+
+@dataclass
+class Pass:
+    """What is read, and in whose name. Units that run side by side share one."""
+
+    parts: Parts
+    definitions: Definitions
+    moment: Moment
+    streams: dict[TableName, StreamTable]
+    initiated_by: str
+    fence: Fence | None = None
+    watermark: int | None = None
+    observer: Observer = field(default=lambda event: None)
+    published: dict[TableName, Version] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def say(self, kind: str, name: TableName | None = None, **detail: object) -> None:
+        """Tell the observers of the lake and of this pass."""
+        event = Event(kind, None if name is None else str(name), detail=detail)
+        self.parts.observer(event)
+        self.observer(event)
+
+    def take(self, steps: tuple[Step, ...], lsn: int, streams: Mapping[TableName, StreamTable]) -> None:
+        """Take in what was just published."""
+        with self._lock:
+            for step in steps:
+                if isinstance(step, NewVersion | CreateTable):
+                    self.published[step.name] = self._version(step, lsn)
+            self.moment = replace(self.moment, versions={**self.moment.versions, **self.published})
+            self.streams = {**self.streams, **streams}
+
+    def know(self, streams: Iterable[StreamTable]) -> None:
+        """Take in what became known of stream tables."""
+        with self._lock:
+            self.streams = {**self.streams, **{stream.name: stream for stream in streams}}
+
+    def _version(self, step: NewVersion | CreateTable, lsn: int) -> Version:
+        kind = step.kind if isinstance(step, CreateTable) else self.moment.versions[step.name].kind
+        return Version(
+            table_id=step.table_id,
+            name=step.name,
+            kind=kind,
+            schema=step.schema,
+            lsn=lsn,
+            snapshot_id=step.staged.snapshot_id,
+            rows=step.staged.rows,
+            metadata_location=step.staged.metadata_location,
+        )
+
+
+@contextmanager
+def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]]:
+    """The newest moment and the stream tables as of it, held against expiry until the end."""
+    pin = parts.clock.new_id()
+    streams: dict[TableName, StreamTable] = {}
+
+    def hold(connection: Connection, lsn: int) -> None:
+        nonlocal streams
+        streams = read_streams(connection)
+        expires = parts.clock.now() + parts.settings["pin_lifetime"]
+        holder = f"{socket.gethostname()}:{os.getpid()}"[:255]
+        ledger.pin(connection, pin=pin, lsn=lsn, kind="refresh", holder=holder, expires_at=expires)
+
+    moment = parts.catalog.moment_pinned(None, hold)
+    try:
+        yield moment, streams
+    finally:
+        with parts.catalog.database.writing() as connection:
+            ledger.unpin(connection, pin)

@@ -1,0 +1,78 @@
+"""What is to be done for one stream table, given what it read last and what there is to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE
+from anabranch.ledger.records import Version
+from anabranch.ledger.streams import Reads, StreamTable
+from anabranch.names import TableName
+from anabranch.refresh.choose import Past, Sizes, choose
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What is to be done, and why."""
+
+    action: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A stream table before its refresh."""
+
+    stream: StreamTable
+    inputs: Mapping[TableName, Version]
+    """What its query would read."""
+    staged: frozenset[TableName]
+    """Inputs that this refresh has changed already, before anybody sees it."""
+    lost: frozenset[TableName]
+    """Inputs of which the version read last is no longer kept."""
+    touched_by: str | None = None
+    """Who else changed its contents, if somebody did."""
+    asked_full: bool = False
+    anew: str | None = None
+    """Why it must be filled from nothing, whatever changed."""
+
+
+def plan(situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Sequence[Past]]) -> Planned:
+    """The action, and why."""
+    stream = situation.stream
+    if situation.anew is not None:
+        return Planned(REINITIALIZE, situation.anew)
+    if stream.reads is None:
+        return Planned(REINITIALIZE, "the first fill")
+    if situation.touched_by is not None:
+        return Planned(REINITIALIZE, f"its contents were changed by {situation.touched_by}")
+    if situation.asked_full:
+        return Planned(FULL, "a full refresh was asked for")
+    changed = changed_inputs(stream.reads, situation.inputs) | situation.staged
+    if not changed:
+        return Planned(NO_DATA, "nothing that it reads has changed")
+    for name in sorted(situation.inputs):
+        read = stream.reads.get(name)
+        if read is None or read.table_id != situation.inputs[name].table_id:
+            return Planned(REINITIALIZE, f'"{name}" is another table than the one that was read')
+    if situation.lost:
+        names = ", ".join(f'"{name}"' for name in sorted(situation.lost))
+        return Planned(REINITIALIZE, f"the version of {names} that was read last is no longer kept")
+    if stream.options.refresh_mode == "full":
+        return Planned(FULL, "refresh_mode is full")
+    if stream.refusal is not None:
+        return Planned(FULL, stream.refusal)
+    if stream.options.refresh_mode == "differential":
+        return Planned(DIFFERENTIAL, "refresh_mode is differential")
+    choice = choose(sizes(), past())
+    return Planned(choice.action, choice.because)
+
+
+def changed_inputs(reads: Reads, inputs: Mapping[TableName, Version]) -> frozenset[TableName]:
+    """The inputs of which there is another version than the one that was read."""
+    return frozenset(
+        name
+        for name, version in inputs.items()
+        if (read := reads.get(name)) is None or (read.table_id, read.lsn) != (version.table_id, version.lsn)
+    )

@@ -1,0 +1,196 @@
+"""Making the results of a group visible: all of them in one commit, or none.
+
+The commit swings the tables' pointers, moves the frontiers, advances the epoch and writes the history, in one
+transaction of the database, if the lease under which it was prepared is still held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from anabranch.errors import CatalogUnavailable, FencedOff, WriteConflict
+from anabranch.ledger.database import Connection
+from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.streams import ACTIVE, Read, StreamTable, move_stream, next_epoch, store_progress
+from anabranch.names import TableName
+from anabranch.refresh.member import STREAM, Result
+from anabranch.refresh.passes import Pass
+from anabranch.refresh.plan import Planned
+from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Step, Unknown
+from anabranch.write.working import WorkingTable
+
+COMMIT_TRIES = 10
+
+Results = Mapping[TableName, Result]
+Groups = Mapping[TableName, int]
+"""The ids of the groups that are published together, by member."""
+Before = Callable[[Connection, Mapping[TableName, StreamTable]], Groups]
+"""Something to write first, given the stream tables as they will be; the groups they are then in."""
+
+
+def publish(
+    a_pass: Pass,
+    results: Results,
+    *,
+    before: Before | None = None,
+    others: Sequence[WorkingTable] = (),
+    groups: Groups = MappingProxyType({}),
+) -> int:
+    """Commit the staged results; the lsn. `before` and `others` are for those who change definitions."""
+    parts = a_pass.parts
+    parts.failpoints.hit("refresh.before_publish")
+    tables = [*others, *(table for result in results.values() for table in result.replaced)]
+    tables += [table for result in results.values() for table in result.tables.values() if table.touched]
+    attempt = parts.clock.new_id()
+    entered: dict[TableName, StreamTable] = {}
+
+    def enter(connection: Connection, lsn: int) -> None:
+        streams = {name: _after(a_pass, results, name, lsn) for name in results}
+        for name, result in results.items():
+            if result.job.stream.table_id not in ("", streams[name].table_id):
+                move_stream(connection, result.job.stream.table_id, streams[name].table_id)
+        of = before(connection, streams) if before is not None else groups
+        moved = {of[name] for name, result in results.items() if name in of and result.touched}
+        epochs = {group: next_epoch(connection, group) for group in sorted(moved)}
+        for name, stream in streams.items():
+            streams[name] = replace(stream, group_id=of.get(name, stream.group_id))
+            store_progress(connection, streams[name])
+        add_refreshes(
+            connection,
+            [_entry(a_pass, results[name], streams[name], lsn, of.get(name), epochs) for name in results],
+        )
+        entered.update(streams)
+
+    def staged() -> GroupCommit:
+        new_id = parts.clock.new_id
+        steps: list[Step] = [step for table in tables for step in table.stage(attempt, new_id())]
+        numbered = bool(steps) or before is not None
+        entry: Entry = enter
+        return GroupCommit(attempt, "refresh", tuple(steps), (entry,), a_pass.fence, numbered=numbered)
+
+    parts.failpoints.hit("commit.before_metadata")
+    commit = staged()
+    parts.failpoints.hit("commit.after_metadata")
+    outcome: Outcome = parts.catalog.commit_group(commit)
+    for _ in range(COMMIT_TRIES):
+        match outcome:
+            case Committed(lsn):
+                parts.failpoints.hit("refresh.after_publish")
+                a_pass.take(commit.steps, lsn, entered)
+                return lsn
+            case Fenced(fence):
+                raise FencedOff(f"the lease {fence.lease} has passed to another holder")
+            case Conflict(name):
+                _rebase(a_pass, tables, name)
+                commit = staged()
+                outcome = parts.catalog.commit_group(commit)
+            case Unknown():
+                outcome = parts.catalog.settle(outcome) or parts.catalog.commit_group(commit)
+    raise CatalogUnavailable(
+        "the catalog database takes no commits", detail="nothing of the refresh happened."
+    )
+
+
+def _rebase(a_pass: Pass, tables: Sequence[WorkingTable], name: TableName) -> None:
+    """Begin from where the tables' metadata stands now, if only that has moved: expiry rewrites it."""
+    moment = a_pass.parts.catalog.moment()
+    for table in tables:
+        if table.new is not None:
+            if table.name in moment.versions and not any(
+                other.dropped and other.name == table.name for other in tables
+            ):
+                raise _overtaken(table.name)
+            continue
+        head = moment.versions.get(table.name)
+        if head is None or (head.table_id, head.lsn) != (table.version.table_id, table.version.lsn):
+            raise _overtaken(name)
+        table.rebase(head)
+
+
+def _overtaken(name: TableName) -> WriteConflict:
+    return WriteConflict(f'"{name}" was changed meanwhile', detail="nothing of this refresh happened.")
+
+
+def _after(a_pass: Pass, results: Results, name: TableName, lsn: int) -> StreamTable:
+    """What will be known of a stream table once the commit under `lsn` is done."""
+    result = results[name]
+    stream, idle = result.job.stream, result.planned.action == NO_DATA
+    reads = {
+        table: Read(version.table_id, lsn if table in results and results[table].touched else version.lsn)
+        for table, version in result.inputs.items()
+    }
+    after = replace(
+        stream,
+        table_id=result.table.version.table_id,
+        status=ACTIVE if stream.status != "SUSPENDED" else stream.status,
+        reads=reads,
+        frontier=frontier_of(a_pass, results, name),
+        version_lsn=lsn if result.touched else stream.version_lsn,
+        last_refresh_at=a_pass.parts.clock.now(),
+        failures=0,
+        retry_at=None,
+        error_code=None,
+        error=None,
+        held=None,
+        idle=idle,
+    )
+    if idle:
+        return after
+    mode, reason = _mode(stream, result.planned)
+    return replace(after, effective_mode=mode, mode_reason=reason)
+
+
+def _mode(stream: StreamTable, planned: Planned) -> tuple[str, str]:
+    """How it is maintained, and why: a fill from nothing says nothing about what follows."""
+    if planned.action != REINITIALIZE:
+        return planned.action.lower(), planned.because
+    if stream.options.refresh_mode == "full":
+        return "full", "refresh_mode is full"
+    if stream.refusal is not None:
+        return "full", stream.refusal
+    return "differential", "changes of what it reads suffice"
+
+
+def frontier_of(a_pass: Pass, results: Results, name: TableName) -> dict[TableName, int]:
+    """The lsn of every base source that the contents reflect; over two paths, the older one."""
+    frontier: dict[TableName, int] = {}
+    for table, version in results[name].inputs.items():
+        if table in results:
+            own: Mapping[TableName, int] = frontier_of(a_pass, results, table)
+        elif version.kind == STREAM and (stream := a_pass.streams.get(table)) is not None:
+            own = stream.frontier
+        else:
+            own = {table: a_pass.moment.lsn}
+        for source, lsn in own.items():
+            frontier[source] = min(lsn, frontier.get(source, lsn))
+    return frontier
+
+
+def _entry(
+    a_pass: Pass, result: Result, after: StreamTable, lsn: int, group: int | None, epochs: Mapping[int, int]
+) -> Refresh:
+    stream = result.job.stream
+    return Refresh(
+        stream_table=stream.name,
+        action=result.planned.action,
+        status=SUCCEEDED,
+        reason=result.planned.because,
+        started_at=result.started_at,
+        finished_at=a_pass.parts.clock.now(),
+        initiated_by=a_pass.initiated_by,
+        rows_inserted=result.counts.inserted,
+        rows_deleted=result.counts.deleted,
+        tick_watermark_lsn=a_pass.watermark,
+        since=stream.frontier,
+        until=after.frontier,
+        reads=after.reads or {},
+        lsn=lsn if result.touched else None,
+        group_id=group,
+        epoch=None if group is None else epochs.get(group),
+        seconds=result.seconds,
+        rows_changed=result.sizes.rows_changed,
+        rows_read=result.sizes.rows_read,
+        rows_stored=result.sizes.rows_stored,
+    )

@@ -1,0 +1,330 @@
+"""One pass of the scheduler: what is due is refreshed, what is held is said to be, the rest is left alone.
+
+A tick reads everything at the lsn at which it began. With nothing to do it starts no Spark job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from anabranch.errors import WriteConflict
+from anabranch.events import Event, Observer, ignore
+from anabranch.graph.units import Unit
+from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.records import Fence, Moment
+from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.definitions import Definitions
+from anabranch.refresh.graphs import Streams, graph_of, policy_of, units_of
+from anabranch.refresh.group import GroupFailed, refresh_group
+from anabranch.refresh.hold import held_because
+from anabranch.refresh.member import Job
+from anabranch.refresh.parallel import in_order
+from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.plan import changed_inputs
+from anabranch.schedule.due import Decision, MemberState, due, next_wake
+from anabranch.schedule.effective import effective_schedules
+from anabranch.schedule.lease import Lease
+from anabranch.schedule.schedules import Cron, Effective, Every, parse_schedule
+
+
+@dataclass(frozen=True)
+class TickReport:
+    """What a tick did; names of stream tables, each with a reason where one is due."""
+
+    leads: bool
+    lsn: int
+    """The lsn at which everything was read."""
+    refreshed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    held: tuple[tuple[str, str], ...] = ()
+    next_due: datetime | None = None
+    """When something is due next, if nothing else happens."""
+
+
+@dataclass
+class _Outcome:
+    """What became of a unit, by member."""
+
+    refreshed: list[TableName] = field(default_factory=list)
+    unchanged: list[TableName] = field(default_factory=list)
+    failed: list[tuple[TableName, str]] = field(default_factory=list)
+    held: list[tuple[TableName, str]] = field(default_factory=list)
+
+
+def tick(
+    definitions: Definitions,
+    lease: Lease,
+    *,
+    observer: Observer = ignore,
+    stopped: Callable[[], bool] = lambda: False,
+) -> TickReport:
+    """One pass. Whoever doesn't lead does nothing."""
+    parts = definitions.parts
+    say = _both(parts.observer, observer)
+    fence = lease.take()
+    if fence is None:
+        return TickReport(leads=False, lsn=parts.catalog.moment().lsn)
+    moment, streams = _state(parts)
+    say(Event("tick_started", detail={"lsn": moment.lsn}))
+    units = units_of(graph_of(streams.values()), streams, parts.settings)
+    now = parts.clock.now()
+    decisions = due(units, _member_states(parts, streams, moment, now), now)
+    outcomes = _hold(parts, decisions, streams, fence, say)
+    chosen = _chosen(decisions, streams, moment)
+    idle = [
+        name
+        for decision in decisions
+        if decision.verdict == "run" and decision.unit not in chosen
+        for name in decision.unit.members
+    ]
+    _note_idle(parts, [streams[name] for name in idle], moment.lsn)
+    outcomes.append(_Outcome(unchanged=idle))
+    if chosen:
+        with lease.kept():
+            outcomes += _run(definitions, chosen, fence, observer, stopped)
+    report = _report(moment.lsn, outcomes, _next_look(parts, decisions))
+    say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
+    return report
+
+
+def _state(parts: Parts) -> tuple[Moment, dict[TableName, StreamTable]]:
+    streams: dict[TableName, StreamTable] = {}
+
+    def look(connection: object) -> None:
+        nonlocal streams
+        streams = read_streams(connection)  # type: ignore[arg-type]
+
+    return parts.catalog.moment_and(look), streams
+
+
+def _both(one: Observer, other: Observer) -> Observer:
+    def say(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return say
+
+
+# -- what is due ----------------------------------------------------------------------------------
+
+
+def schedules_in_force(parts: Parts, streams: Streams) -> dict[TableName, Effective]:
+    """Each stream table's schedule, the calculated ones worked out."""
+    own = {name: parse_schedule(stream.options.schedule) for name, stream in streams.items()}
+    default = Every(parts.settings["default_schedule"])
+    return dict(effective_schedules(graph_of(streams.values()), own, default))
+
+
+def _member_states(
+    parts: Parts, streams: Streams, moment: Moment, now: datetime
+) -> dict[TableName, MemberState]:
+    schedules = schedules_in_force(parts, streams)
+    return {
+        name: MemberState(
+            name=name,
+            schedule=schedules[name],
+            policy="slowest" if policy_of(stream.options, parts.settings) == "slowest" else "fastest",
+            last_refresh_at=stream.last_refresh_at,
+            held=held_because(stream, now) or _gone(stream, moment),
+            held_until=stream.retry_at,
+        )
+        for name, stream in streams.items()
+    }
+
+
+def _gone(stream: StreamTable, moment: Moment) -> str | None:
+    for name in stream.inputs:
+        if name not in moment.versions:
+            return f'reads "{name}", which does not exist'
+    return None
+
+
+def _chosen(decisions: Sequence[Decision], streams: Streams, moment: Moment) -> list[Unit]:
+    """The units that are due and have something to do, or read from one that has."""
+    chosen: dict[int, Unit] = {}
+    for decision in decisions:
+        unit = decision.unit
+        if decision.verdict == "run" and (
+            any(_has_work(streams[name], moment) for name in unit.members)
+            or any(number in chosen for number in unit.after)
+        ):
+            chosen[unit.number] = unit
+    return list(chosen.values())
+
+
+def _has_work(stream: StreamTable, moment: Moment) -> bool:
+    if stream.reads is None:
+        return True
+    inputs = {name: moment.versions[name] for name in stream.inputs if name in moment.versions}
+    own = moment.versions.get(stream.name)
+    return bool(changed_inputs(stream.reads, inputs)) or own is None or own.lsn != stream.version_lsn
+
+
+def _next_look(parts: Parts, decisions: Sequence[Decision]) -> datetime | None:
+    """When something is due, or tried again after a failure of this very tick."""
+    with parts.catalog.database.reading() as connection:
+        retries = [stream.retry_at for stream in read_streams(connection).values()]
+    now = parts.clock.now()
+    coming = [when for when in (next_wake(decisions), *retries) if when is not None and when > now]
+    return min(coming, default=None)
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+def _run(
+    definitions: Definitions,
+    units: Sequence[Unit],
+    fence: Fence,
+    observer: Observer,
+    stopped: Callable[[], bool],
+) -> list[_Outcome]:
+    parts = definitions.parts
+    one_moment: bool = parts.settings["tick_watermark_enabled"]
+    numbers = {unit.number: unit for unit in units}
+    needs = {number: frozenset(unit.after) & numbers.keys() for number, unit in numbers.items()}
+
+    def run_at(a_pass: Pass, number: int) -> _Outcome:
+        return _Outcome() if stopped() else _refresh(a_pass, numbers[number])
+
+    def run_alone(number: int) -> _Outcome:
+        with pinned(parts) as (moment, streams):
+            return run_at(
+                Pass(parts, definitions, moment, streams, "scheduler", fence, None, observer), number
+            )
+
+    if not one_moment:
+        return list(in_order(list(numbers), needs, run_alone, parts.settings["parallelism"]).values())
+    with pinned(parts) as (moment, streams):
+        a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
+        done = in_order(
+            list(numbers), needs, lambda number: run_at(a_pass, number), parts.settings["parallelism"]
+        )
+    return list(done.values())
+
+
+def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
+    """Refresh one unit; what goes wrong with it stays with it."""
+    if any(name not in a_pass.streams for name in unit.members):
+        return _Outcome()  # dropped since the tick began
+    waiting = _unfilled(a_pass.streams, unit)
+    if waiting is not None:
+        return _Outcome(held=[(name, waiting) for name in unit.members])
+    jobs = [Job(a_pass.streams[name]) for name in unit.members]
+    group_id = jobs[0].stream.group_id if unit.atomic else None
+    try:
+        results = refresh_group(a_pass, jobs, group_id=group_id)
+    except GroupFailed as failed:
+        return _Outcome(failed=[(failed.member, str(failed.error))])
+    except WriteConflict as error:
+        a_pass.say("skipped", unit.members[-1], reason=error.message)
+        return _Outcome(
+            held=[(name, f"another refresh was faster: {error.message}") for name in unit.members]
+        )
+    outcome = _Outcome()
+    for name, result in results.items():
+        (outcome.unchanged if result.planned.action == NO_DATA else outcome.refreshed).append(name)
+    return outcome
+
+
+def _unfilled(streams: Streams, unit: Unit) -> str | None:
+    for name in unit.members:
+        for read in streams[name].inputs:
+            known = streams.get(read)
+            if known is not None and not known.filled and read not in unit.members:
+                return f'"{read}", which "{name}" reads, is not filled yet'
+    return None
+
+
+# -- saying so ------------------------------------------------------------------------------------
+
+
+def _hold(
+    parts: Parts,
+    decisions: Iterable[Decision],
+    streams: dict[TableName, StreamTable],
+    fence: Fence,
+    say: Observer,
+) -> list[_Outcome]:
+    """Say what is held, and enter it into the history once for as long as the reason stays the same."""
+    now = parts.clock.now()
+    held = {name: d.because for d in decisions if d.verdict == "held" for name in d.unit.members}
+    changed = [
+        replace(stream, held=held.get(name))
+        for name, stream in streams.items()
+        if stream.held != held.get(name)
+    ]
+    entries = [_skip(stream, now) for stream in changed if stream.held is not None]
+    if changed:
+        with parts.catalog.database.writing() as connection:
+            note_held(connection, changed)
+            add_refreshes(connection, entries)
+        streams.update({stream.name: stream for stream in changed})
+    for name, reason in held.items():
+        say(Event("skipped", str(name), detail={"reason": reason}))
+    return [_Outcome(held=list(held.items()))]
+
+
+def _skip(stream: StreamTable, now: datetime) -> Refresh:
+    return Refresh(
+        stream_table=stream.name,
+        action=SKIP,
+        status=SKIPPED,
+        reason=stream.held,
+        started_at=now,
+        finished_at=now,
+        initiated_by="scheduler",
+        since=stream.frontier,
+        until=stream.frontier,
+        reads=stream.reads or {},
+        group_id=stream.group_id,
+    )
+
+
+def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int) -> None:
+    """Due, and nothing changed: entered once until something does. Cron counts from the last look."""
+    now = parts.clock.now()
+    looked = [
+        stream
+        for stream in streams
+        if not stream.idle or isinstance(parse_schedule(stream.options.schedule), Cron)
+    ]
+    if not looked:
+        return
+    entries = [
+        Refresh(
+            stream_table=stream.name,
+            action=NO_DATA,
+            status=SUCCEEDED,
+            reason="nothing that it reads has changed",
+            started_at=now,
+            finished_at=now,
+            initiated_by="scheduler",
+            tick_watermark_lsn=lsn,
+            since=stream.frontier,
+            until=stream.frontier,
+            reads=stream.reads or {},
+        )
+        for stream in looked
+        if not stream.idle
+    ]
+    with parts.catalog.database.writing() as connection:
+        note_idle(connection, looked, now)
+        add_refreshes(connection, entries)
+
+
+def _report(lsn: int, outcomes: Sequence[_Outcome], next_due: datetime | None) -> TickReport:
+    return TickReport(
+        leads=True,
+        lsn=lsn,
+        refreshed=tuple(str(name) for outcome in outcomes for name in outcome.refreshed),
+        unchanged=tuple(str(name) for outcome in outcomes for name in outcome.unchanged),
+        failed=tuple((str(name), why) for outcome in outcomes for name, why in outcome.failed),
+        held=tuple((str(name), why) for outcome in outcomes for name, why in outcome.held),
+        next_due=next_due,
+    )
