@@ -79,6 +79,21 @@ def lake(place: Path) -> Iterator[ab.Lake]:
 
 
 @pytest.fixture
+def clock() -> ab.ManualClock:
+    """A clock that moves only when told to."""
+    return ab.ManualClock()
+
+
+@pytest.fixture
+def duck_lake(place: Path, clock: ab.ManualClock) -> Iterator[ab.Lake]:
+    """A fresh lake on SQLite, on the engine for tests: all but Spark is real, and it answers at once."""
+    from tests.engines.lakes import duck_lake as opened_on_duckdb
+
+    with opened_on_duckdb(place, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
 def spark_lake(place: Path, spark: SparkSession) -> Iterator[ab.Lake]:
     """A fresh lake on SQLite, on the shared Spark session."""
     with ab.connect(place, spark=spark) as opened:

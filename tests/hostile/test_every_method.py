@@ -28,7 +28,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "compact": {"name": "t"},
     "create_table": {"name": "fresh", "schema": "id INT", "if_not_exists": True},
     "delete": {"name": "t", "where": "id = 99", "attempt": None},
-    "explain": {"query": "SELECT id FROM t"},
+    "explain": {"what": "SELECT id FROM t"},
     "drop_table": {"name": "fresh", "if_exists": True},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
@@ -42,6 +42,33 @@ LAKE: dict[str, dict[str, Any]] = {
     "transaction": {"attempt": None},
     "truncate": {"name": "other", "attempt": None},
     "update": {"name": "t", "assignments": {"v": "v"}, "where": "id = 99", "attempt": None},
+}
+OPTIONS = {
+    "schedule": "1m",
+    "refresh_mode": "auto",
+    "initialize": False,
+    "diamond_consistency": None,
+    "diamond_schedule_policy": None,
+    "bootstrap_gating": "respect",
+    "fuse": "off",
+    "fuse_ceiling": None,
+    "fuse_sensitivity": 1,
+}
+STREAMS: dict[str, dict[str, Any]] = {
+    "alter_stream_table": {"name": "kept", "changes": None},
+    "create_stream_table": {"name": "fresh", "query": "SELECT id FROM t", **OPTIONS},
+    "create_stream_tables": {"definitions": [{"name": "fresh", "query": "SELECT id FROM t"}]},
+    "dependency_tree": {"name": "kept"},
+    "diamond_groups": {},
+    "drop_stream_table": {"name": "kept", "cascade": False},
+    "refresh_history": {"name": "kept", "limit": 10},
+    "refresh_stream_table": {"name": "kept", "full": False, "upstream": True},
+    "resume_stream_table": {"name": "kept"},
+    "run": {},  # its observer is the caller's own code; see below
+    "status": {},
+    "suspend_stream_table": {"name": "kept"},
+    "tick": {},
+    "verify": {"name": "kept"},
 }
 TRANSACTION: dict[str, dict[str, Any]] = {
     "commit": {},
@@ -121,7 +148,9 @@ def public(kind: type) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "cases"), [(ab.Lake, LAKE), (ab.Transaction, TRANSACTION), (ab.Snapshot, SNAPSHOT)], ids=str
+    ("kind", "cases"),
+    [(ab.Lake, LAKE | STREAMS), (ab.Transaction, TRANSACTION), (ab.Snapshot, SNAPSHOT)],
+    ids=str,
 )
 def test_every_public_method_has_its_hostile_cases(kind, cases):
     extra = {"lsn"} if kind is ab.Transaction else set()
@@ -173,6 +202,31 @@ def test_junk_in_any_argument_of_the_lake_raises_only_errors_of_ours(shop, name)
             lsn = shop.lsn
             if attempt(lambda junk=junk, a=argument: getattr(shop, name)(**LAKE[name] | {a: junk}), what):
                 assert shop.lsn == lsn, what
+
+
+@pytest.mark.parametrize("name", [name for name, arguments in STREAMS.items() if arguments])
+def test_junk_in_any_argument_about_stream_tables_raises_only_errors_of_ours(duck_lake, name):
+    duck_lake.create_table("t", "id INT, v STRING")
+    duck_lake.create_stream_table("kept", "SELECT id FROM t")
+    for argument in STREAMS[name]:
+        for label, junk in JUNK.items():
+            what = f"lake.{name}({argument}={label})"
+            lsn = duck_lake.lsn
+            act = lambda junk=junk, a=argument: getattr(duck_lake, name)(**STREAMS[name] | {a: junk})  # noqa: E731
+            if attempt(act, what):
+                assert duck_lake.lsn == lsn, what
+            elif name == "create_stream_table":
+                duck_lake.drop_stream_table("fresh")
+
+
+@pytest.mark.parametrize("junk", [1, "text", [], object(), {}, b""])
+def test_a_scheduler_takes_only_what_it_can_call_and_wait_for(duck_lake, junk):
+    for act in (
+        lambda: duck_lake.tick(observer=junk),
+        lambda: duck_lake.run(observer=junk),
+        lambda: duck_lake.run(stop=junk),
+    ):
+        assert attempt(act, repr(junk))
 
 
 @pytest.mark.parametrize("name", [name for name, arguments in TRANSACTION.items() if arguments])
