@@ -119,6 +119,8 @@ class Cut(Columned):
     name: str
     columns: Columns
     weighted: bool
+    few: bool = True
+    """Whether there are few of them; the engine may hold them in memory, and send them around."""
 
 
 @node
@@ -458,9 +460,26 @@ def walk(plan: Plan) -> Iterator[Plan]:
         pending.extend(reversed(current.inputs))
 
 
+def subplans(plan: Plan) -> list[Plan]:
+    """The plan and everything below it, inputs first; a subplan that stands twice comes once.
+
+    Changes share so much that walking them takes forever.
+    """
+    found: dict[Plan, None] = {}
+    pending = [(plan, False)]
+    while pending:
+        current, done = pending.pop()
+        if done:
+            found.setdefault(current)
+        elif current not in found:
+            pending.append((current, True))
+            pending.extend((below, False) for below in reversed(current.inputs))
+    return list(found)
+
+
 def tables(plan: Plan) -> frozenset[str]:
     """The tables that a plan reads."""
-    return frozenset(node.table for node in walk(plan) if isinstance(node, Scan | Delta))
+    return frozenset(node.table for node in subplans(plan) if isinstance(node, Scan | Delta))
 
 
 def empty(names: Iterable[str]) -> Values:

@@ -20,7 +20,7 @@ from anabranch.algebra.plan import (
     Top,
     Values,
     Window,
-    walk,
+    subplans,
 )
 from anabranch.algebra.rebuild import with_inputs
 
@@ -66,7 +66,7 @@ def _wanted(plan: Plan) -> set[Plan]:
     """The parts to store, wherever they stand."""
     core = _core(plan)
     found: set[Plan] = set()
-    for part in set(walk(plan)):
+    for part in subplans(plan):
         if isinstance(part, Top | Aggregate | Window) and _is_keyless(part):
             if not _adds_up(part):
                 # Below projections, where other parts of the query may meet it; below HAVING, which hides

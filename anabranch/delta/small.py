@@ -33,8 +33,10 @@ class Small(Judge):
 
     def _look(self, plan: Plan) -> bool:
         match plan:
-            case Delta() | Values() | Cut():
+            case Delta() | Values():
                 return True
+            case Cut():
+                return plan.few
             case Aggregate(_, keys) if not keys:
                 return True
             case Top(_, _, limit) if limit is not None:

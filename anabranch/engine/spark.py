@@ -483,8 +483,12 @@ class SparkEngine:
                     # More than was thought, and more than a driver takes: Spark stops it by itself.
                     if "maxResultSize" not in str(error):
                         raise
-            self.write(frame, folder, None, {})
-            return self.session.read.schema(frame.schema).parquet(folder)
+            # Files know no columns without a type.
+            untyped = {f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)}
+            written = frame.withColumns({name: F.col(_quoted(name)).cast("boolean") for name in untyped})
+            self.write(written, folder, None, {})
+            read = self.session.read.schema(written.schema).parquet(folder)
+            return read.withColumns({name: F.lit(None) for name in untyped})
 
 
 def spark_schema(schema: Schema, *, stored: bool = False) -> StructType:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, tables, walk
+from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, subplans, tables
 from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import Maintained, maintained
 from anabranch.engine.base import Frame
@@ -198,11 +198,11 @@ def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[st
     """Refuse maps among rows that are added up: grouped by a map, Spark makes zeros of the NULLs in it."""
     stored = zip(kept.stored.names, schema, strict=True)
     maps = {name for name, column in stored if has_map(column.type)}
-    for leaf in walk(kept.change):
+    for leaf in subplans(kept.change):
         if isinstance(leaf, Scan | Delta):
             known = types[leaf.table]
             maps |= {name for name, own in leaf.columns if "map<" in known[own]}
-    for part in walk(kept.change):
+    for part in subplans(kept.change):
         if isinstance(part, ADDED_UP) and (found := maps.intersection(part.names)):
             raise NotIncremental(
                 f'the column "{min(found)}" holds maps',

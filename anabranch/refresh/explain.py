@@ -120,7 +120,7 @@ def _part(piece: Piece, kept: Kept, types: Types) -> StoredPart:
         piece.table,
         operators(piece.plan, choices),
         hidden_columns(kept.maintained),
-        tuple((name, statement_text(rendered)) for name, rendered in statements),
+        tuple((step.name if step else "", statement_text(rendered)) for step, rendered in statements),
     )
 
 

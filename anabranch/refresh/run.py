@@ -29,8 +29,8 @@ from anabranch.write.working import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
 _NONE: Tables = MappingProxyType({})
-Statements = tuple[tuple[str, Rendered], ...]
-"""Statements to run in order; the rows of all but the last are read by those after it, by name."""
+Statements = tuple[tuple[Cut | None, Rendered], ...]
+"""Statements to run in order; the rows of all but the last are read by those after it, as a cut."""
 
 
 def fill(
@@ -95,12 +95,13 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
                 return sources.stored(table)
 
     try:
-        for name, statement in statements:
+        for step, statement in statements:
             frames = {placeholder: relation(leaf) for placeholder, leaf in statement.leaves}
             frame = parts.engine.query(statement.template, frames)
-            if name:
+            if step is not None:
                 folders.append(f"{table.folder}/changes/{parts.clock.new_id()}")
-                steps[name] = parts.engine.kept(frame, folders[-1], few=not sources.large)
+                few = step.few and not sources.large
+                steps[step.name] = parts.engine.kept(frame, folders[-1], few=few)
         return apply_change(parts, table, frame)
     finally:
         for folder in folders:
@@ -119,5 +120,5 @@ def change_statements(
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)
-    before = [(leaf.name, render(step, dialect, broadcast=broadcast)) for leaf, step in steps.before]
-    return (*before, ("", render(steps.last, dialect, kept.columns, broadcast=broadcast)))
+    before = [(leaf, render(step, dialect, broadcast=broadcast)) for leaf, step in steps.before]
+    return (*before, (None, render(steps.last, dialect, kept.columns, broadcast=broadcast)))

@@ -21,6 +21,8 @@ from anabranch.delta.simplify import simplify
 from tests.equivalence.draw import Draw
 
 RESULT = "q"
+SHORT = 20
+"""Statements of drawn queries are cut as if planning were dear: else large parts would seldom be."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Kept:
         """The change of what is stored, simplified, whole and in steps."""
         if changed not in self._known:
             plan = simplify(self.root.change, changed=changed)
-            self._known[changed] = plan, cut(plan)
+            self._known[changed] = plan, cut(plan, long=SHORT)
         return self._known[changed]
 
     @property

@@ -580,7 +580,7 @@ MUTANTS = [
     Mutant(
         "cuts: all parts are one",
         CUTS + ":Cut",
-        lambda name, columns, weighted: Cut("step_0", columns, weighted),
+        lambda name, columns, weighted, few: Cut("step_0", columns, weighted, few),
     ),
     Mutant("pieces: the state of the wrong end", CHECK + ":pieces", _pieces(since)),
     Mutant("pieces: filters above are lost", CHECK + ":pieces", _pieces(_without_filters)),
