@@ -227,8 +227,13 @@ class SparkEngine:
     def _parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
         with translated():
             if not paths:
-                return self.session.createDataFrame([], schema)
+                return self._nothing(schema)
             return self.session.read.schema(schema).parquet(*paths)
+
+    def _nothing(self, schema: StructType) -> DataFrame:
+        """No rows, and Spark sees it: what is joined to them needn't be read. No worker starts, either."""
+        columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
+        return self.session.range(0).select(*columns).filter(F.lit(False))
 
     def query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
         """Run a statement in which `{placeholder}` stands for a relation."""
@@ -271,7 +276,7 @@ class SparkEngine:
         with translated():
             if not parts:
                 fields = [*spark_schema(schema).fields, StructField(name, LongType())]
-                return self.session.createDataFrame([], StructType(fields))
+                return self._nothing(StructType(fields))
             return reduce(DataFrame.unionAll, parts)
 
     def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
