@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
@@ -19,7 +20,8 @@ from tests.equivalence.kept import Kept
 from tests.equivalence.sql import Case, Change, Contents, applied, draw_case
 
 TEXTS, ROUNDS = 15, 3
-MANY_TEXTS, MANY_ROUNDS = 500, 10
+MANY_TEXTS = int(os.environ.get("SPARK_TEXTS", "500"))
+MANY_ROUNDS = int(os.environ.get("SPARK_ROUNDS", "10"))
 SHORT = 30
 """Operators of a plan that Spark plans in a second or two; the longer ones run on request."""
 
@@ -84,5 +86,6 @@ def test_fifteen_texts_are_kept_round_after_round(spark: SparkSession, place: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(6 * 3600)
 def test_many_texts_are_kept_round_after_round(spark: SparkSession, place: Path) -> None:
     run(spark, place, (draw_case(seed, rounds=MANY_ROUNDS) for seed in range(1_000, 1_000 + MANY_TEXTS)))
