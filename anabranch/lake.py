@@ -16,7 +16,7 @@ from anabranch.ledger import ledger
 from anabranch.ledger.records import Commit
 from anabranch.lifecycle.alter import alter_stream_table
 from anabranch.lifecycle.create import create_stream_tables
-from anabranch.lifecycle.drop import drop_stream_table
+from anabranch.lifecycle.drop import drop_stream_table, tell_of_readers
 from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.groups import DiamondGroupMember, diamond_groups
@@ -94,6 +94,7 @@ class Lake:
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         """Drop a table; earlier versions stay readable as long as they are kept."""
         autocommit(self._parts, lambda tx: tx.drop_table(name, if_exists=if_exists))
+        tell_of_readers(self._parts, name)
 
     def tables(self) -> list[TableInfo]:
         """Every table, by name."""

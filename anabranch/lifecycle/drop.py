@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from anabranch.errors import CatalogUnavailable, HasDependents, WriteConflict
+import warnings
+
+from anabranch.errors import CatalogUnavailable, HasDependents, Notice, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.streams import read_streams, remove_stream
 from anabranch.names import TableName
@@ -35,6 +37,17 @@ def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tupl
         if isinstance(outcome, Unknown):
             raise CatalogUnavailable("the catalog database takes no commits", detail=outcome.why)
     raise WriteConflict(f'"{name}" is changed again and again', hint="run it again.")
+
+
+def tell_of_readers(parts: Parts, name: str) -> None:
+    """Say which stream tables read a source that was dropped, if any do."""
+    with parts.catalog.database.reading() as connection:
+        streams = read_streams(connection)
+    readers = [str(other) for other, stream in streams.items() if TableName.parse(name) in stream.inputs]
+    if readers:
+        names = ", ".join(f'"{reader}"' for reader in readers)
+        text = f'"{name}" is read by {names}: held until there is a table of that name again'
+        warnings.warn(Notice(text), stacklevel=3)
 
 
 def _commit(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
+from anabranch.errors import CommitError
 from anabranch.events import Event, Observer
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
@@ -80,15 +81,30 @@ def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]
     streams: dict[TableName, StreamTable] = {}
 
     def hold(connection: Connection, lsn: int) -> None:
-        nonlocal streams
-        streams = read_streams(connection)
         expires = parts.clock.now() + parts.settings["pin_lifetime"]
         holder = f"{socket.gethostname()}:{os.getpid()}"[:255]
         ledger.pin(connection, pin=pin, lsn=lsn, kind="refresh", holder=holder, expires_at=expires)
 
-    moment = parts.catalog.moment_pinned(None, hold)
+    def look_and_hold(connection: Connection, lsn: int) -> None:
+        nonlocal streams
+        streams = read_streams(connection)
+        hold(connection, lsn)
+
+    moment = parts.catalog.moment_pinned(None, look_and_hold)
+    done = threading.Event()
+    renewing = threading.Thread(target=_renew, args=(parts, hold, moment.lsn, done), daemon=True)
+    renewing.start()
     try:
         yield moment, streams
     finally:
+        done.set()
+        renewing.join()
         with parts.catalog.database.writing() as connection:
             ledger.unpin(connection, pin)
+
+
+def _renew(parts: Parts, hold: Callable[[Connection, int], None], lsn: int, done: threading.Event) -> None:
+    """Hold on for work that takes longer than a pin lasts."""
+    while not done.wait(parts.settings["pin_lifetime"].total_seconds() / 2):
+        with suppress(CommitError), parts.catalog.database.writing() as connection:
+            hold(connection, lsn)

@@ -12,6 +12,7 @@ from datetime import datetime
 from anabranch.errors import WriteConflict
 from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
+from anabranch.ledger import ledger
 from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.records import Fence, Moment
 from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams
@@ -22,7 +23,7 @@ from anabranch.refresh.graphs import Streams, graph_of, policy_of, units_of
 from anabranch.refresh.group import GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
-from anabranch.refresh.parallel import in_order
+from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.due import Decision, MemberState, due, next_wake
@@ -82,12 +83,14 @@ def tick(
         if decision.verdict == "run" and decision.unit not in chosen
         for name in decision.unit.members
     ]
-    _note_idle(parts, [streams[name] for name in idle], moment.lsn)
+    _note_idle(parts, [streams[name] for name in idle], moment.lsn, fence)
     outcomes.append(_Outcome(unchanged=idle))
+    lsn = moment.lsn
     if chosen:
         with lease.kept():
-            outcomes += _run(definitions, chosen, fence, observer, stopped)
-    report = _report(moment.lsn, outcomes, _next_look(parts, decisions))
+            lsn, done = _run(definitions, chosen, fence, observer, stopped)
+            outcomes += done
+    report = _report(lsn, outcomes, _next_look(parts, decisions))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
     return report
 
@@ -183,9 +186,9 @@ def _run(
     fence: Fence,
     observer: Observer,
     stopped: Callable[[], bool],
-) -> list[_Outcome]:
+) -> tuple[int, list[_Outcome]]:
+    """Refresh the units; the lsn at which they were read, and what became of them."""
     parts = definitions.parts
-    one_moment: bool = parts.settings["tick_watermark_enabled"]
     numbers = {unit.number: unit for unit in units}
     needs = {number: frozenset(unit.after) & numbers.keys() for number, unit in numbers.items()}
 
@@ -198,21 +201,27 @@ def _run(
                 Pass(parts, definitions, moment, streams, "scheduler", fence, None, observer), number
             )
 
-    if not one_moment:
-        return list(in_order(list(numbers), needs, run_alone, parts.settings["parallelism"]).values())
-    with pinned(parts) as (moment, streams):
-        a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
-        done = in_order(
-            list(numbers), needs, lambda number: run_at(a_pass, number), parts.settings["parallelism"]
-        )
-    return list(done.values())
+    try:
+        with pinned(parts) as (moment, streams):
+            a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
+            work = (lambda number: run_at(a_pass, number)) if _one_moment(parts) else run_alone
+            done = in_order(list(numbers), needs, work, parts.settings["parallelism"])
+            return moment.lsn, list(done.values())
+    except Failed as failed:
+        # Not of one unit: the lease or the database is lost, or an observer raised.
+        raise failed.error from None
+
+
+def _one_moment(parts: Parts) -> bool:
+    enabled: bool = parts.settings["tick_watermark_enabled"]
+    return enabled
 
 
 def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
     """Refresh one unit; what goes wrong with it stays with it."""
     if any(name not in a_pass.streams for name in unit.members):
         return _Outcome()  # dropped since the tick began
-    waiting = _unfilled(a_pass.streams, unit)
+    waiting = _not_yet(a_pass, unit)
     if waiting is not None:
         return _Outcome(held=[(name, waiting) for name in unit.members])
     jobs = [Job(a_pass.streams[name]) for name in unit.members]
@@ -232,12 +241,17 @@ def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
     return outcome
 
 
-def _unfilled(streams: Streams, unit: Unit) -> str | None:
+def _not_yet(a_pass: Pass, unit: Unit) -> str | None:
+    """What has come in between since the tick began, or hasn't come about."""
+    now = a_pass.parts.clock.now()
     for name in unit.members:
-        for read in streams[name].inputs:
-            known = streams.get(read)
+        stream = a_pass.streams[name]
+        if (why := held_because(stream, now) or _gone(stream, a_pass.moment)) is not None:
+            return f'"{name}" {why}'
+        for read in stream.inputs:
+            known = a_pass.streams.get(read)
             if known is not None and not known.filled and read not in unit.members:
-                return f'"{read}", which "{name}" reads, is not filled yet'
+                return f'"{name}" reads "{read}", which is not filled yet'
     return None
 
 
@@ -262,8 +276,9 @@ def _hold(
     entries = [_skip(stream, now) for stream in changed if stream.held is not None]
     if changed:
         with parts.catalog.database.writing() as connection:
-            note_held(connection, changed)
-            add_refreshes(connection, entries)
+            if ledger.holds(connection, fence):
+                note_held(connection, changed)
+                add_refreshes(connection, entries)
         streams.update({stream.name: stream for stream in changed})
     for name, reason in held.items():
         say(Event("skipped", str(name), detail={"reason": reason}))
@@ -286,7 +301,7 @@ def _skip(stream: StreamTable, now: datetime) -> Refresh:
     )
 
 
-def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int) -> None:
+def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fence) -> None:
     """Due, and nothing changed: entered once until something does. Cron counts from the last look."""
     now = parts.clock.now()
     looked = [
@@ -314,8 +329,9 @@ def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int) -> None:
         if not stream.idle
     ]
     with parts.catalog.database.writing() as connection:
-        note_idle(connection, looked, now)
-        add_refreshes(connection, entries)
+        if ledger.holds(connection, fence):
+            note_idle(connection, looked, now)
+            add_refreshes(connection, entries)
 
 
 def _report(lsn: int, outcomes: Sequence[_Outcome], next_due: datetime | None) -> TickReport:

@@ -55,6 +55,10 @@ class DuckFrame:
         made = Row(*self.columns)
         return [made(*values) for values in zip(*(c.to_pylist() for c in self.arrow.columns), strict=True)]
 
+    def first(self) -> Row | None:
+        """One row, if there is any."""
+        return next(iter(self.collect()), None)
+
     def count(self) -> int:
         """How many rows there are."""
         return int(self.arrow.num_rows)
@@ -233,11 +237,12 @@ class DuckEngine:
     ) -> DuckFrame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         rows = self.scan(touched, schema, positions=True).arrow
-        taken = pa.concat_tables([_places(path) for path in gone]) if gone else None
-        if taken is not None:
-            rows = rows.join(taken, [FILE, POSITION], join_type="left anti")
+        taken = _changes(gone, schema).select([FILE, POSITION]).drop_null()
+        kept = _run(
+            f"FROM stored ANTI JOIN taken USING ({FILE}, {POSITION})", {"stored": rows, "taken": taken}
+        )
         added = added_rows(_changes(changes, schema)).select(schema.names)
-        return DuckFrame(_together([added, rows.select(schema.names)]))
+        return DuckFrame(_together([added, kept.select(schema.names)]))
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -288,7 +293,7 @@ def _local(uri: str) -> str:
 def _read(path: str, columns: list[str] | None = None) -> pa.Table:
     try:
         with pa.OSFile(_local(path)) as stream:
-            return pq.ParquetFile(stream).read(columns=columns)
+            return pq.ParquetFile(stream).read(columns=columns, use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise EngineFailed("DuckDB failed", detail=str(error).partition("\n")[0][:600]) from error
 
@@ -302,11 +307,6 @@ def _changes(paths: Sequence[str], schema: Schema) -> pa.Table:
     declared = pa.schema([*to_arrow(schema), *(pa.field(*column) for column in _CHANGE)])
     parts = [declared_rows(_read(path), declared) for path in paths]
     return pa.concat_tables(parts) if parts else declared.empty_table()
-
-
-def _places(path: str) -> pa.Table:
-    rows = _read(path, [FILE, POSITION])
-    return rows.filter(rows.column(FILE).is_valid()).cast(pa.schema(_CHANGE[1:]))
 
 
 def _identified(field: pa.Field, field_id: int | None) -> pa.Field:
@@ -409,7 +409,7 @@ def _run(text: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         cursor = _database().cursor()
     try:
         with _translated():
-            # Over a handful of rows, improving a statement costs more than running it.
+            # Moved to other rows than it was written for, an expression could fail where it doesn't in Spark.
             cursor.execute("PRAGMA disable_optimizer")
             for name, table in relations.items():
                 cursor.register(name, table)

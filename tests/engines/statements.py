@@ -36,9 +36,10 @@ MACROS = [*_OPERATORS, *_FUNCTIONS]
 
 # A MERGE's column with several candidates: it fails when it is read, and here all columns are read.
 _NEVER_READ = "raise_error('this column has several candidates')"
-_TIMES = (
-    (re.compile(r"\btimestamp(?=\)| ?')", re.I), "TIMESTAMPTZ"),
-    (re.compile(r"\btimestamp_ntz\b", re.I), "TIMESTAMP"),
+_SPARK_WORDS = (
+    (re.compile(r"\btimestamp(?=\)| ?')", re.IGNORECASE), "TIMESTAMPTZ"),
+    (re.compile(r"\btimestamp_ntz\b", re.IGNORECASE), "TIMESTAMP"),
+    (re.compile(r"\bdiv\b", re.IGNORECASE), "//"),
 )
 
 
@@ -73,7 +74,7 @@ def _is_plan(template: str, placeholders: Iterable[str]) -> bool:
 
 def _plan(text: str) -> str:
     """Types and the user's own pieces of text stand in a plan as Spark has them."""
-    for spark, duck in _TIMES:
+    for spark, duck in _SPARK_WORDS:
         text = spark.sub(duck, text)
     return text
 

@@ -72,7 +72,6 @@ BAD = [
     ("fuse_ceiling", "many"),
     ("fuse_sensitivity", None),
     ("fuse_sensitivity", True),
-    ("colour", "blue"),
 ]
 
 
@@ -86,6 +85,16 @@ def test_a_bad_value_is_refused_at_create_and_alter(shop, option, value):
     with pytest.raises(ab.AnabranchError):
         shop.alter_stream_table("kept", **{option: value})
     assert everything(shop) == before
+
+
+def test_an_option_that_does_not_exist_is_refused_by_name(shop):
+    shop.create_stream_table("kept", BY_REGION)
+    for act in (
+        lambda: shop.alter_stream_table("kept", colour="blue"),
+        lambda: shop.create_stream_tables([{"name": "n", "query": BY_REGION, "colour": "blue"}]),
+    ):
+        with pytest.raises(InvalidOption, match="colour"):
+            act()
 
 
 def test_slowest_without_atomic_is_refused_at_create_and_alter(shop):

@@ -19,6 +19,7 @@ CHAIN = {
 
 
 def chain(lake: ab.Lake, **options: object) -> None:
+    options = {"refresh_mode": "differential", **options}
     lake.create_stream_tables([{"name": name, "query": query, **options} for name, query in CHAIN.items()])
 
 
@@ -180,7 +181,7 @@ def test_by_hand_a_member_moves_with_its_group(shop):
 
 
 def test_a_full_refresh_leaves_a_change_so_what_is_below_stays_differential(shop):
-    chain(shop, refresh_mode="differential")
+    chain(shop)
     sell(shop, 4, amount=50)
     assert shop.refresh_stream_table("a", full=True).action == "FULL"
     assert shop.refresh_stream_table("c").action == "DIFFERENTIAL"
@@ -284,7 +285,7 @@ def test_contents_that_somebody_else_changed_are_made_anew(shop):
 
 
 def test_compaction_is_no_change(shop, clock):
-    shop.create_stream_table("ids", "SELECT id FROM sales", schedule="1m")
+    shop.create_stream_table("ids", "SELECT id FROM sales", refresh_mode="differential")
     for number in range(4, 7):
         sell(shop, number)
         shop.refresh_stream_table("ids")
@@ -295,7 +296,7 @@ def test_compaction_is_no_change(shop, clock):
 
 
 def test_versions_that_a_stream_table_still_needs_are_kept(shop, clock):
-    shop.create_stream_table("by_region", BY_REGION, schedule=None)
+    shop.create_stream_table("by_region", BY_REGION, schedule=None, refresh_mode="differential")
     for number in range(4, 8):
         sell(shop, number)
         clock.advance(3600 * 24 * 30)
