@@ -41,6 +41,10 @@ class Definitions:
         made = self._make(name, text, mode, moment)
         with self._lock:
             self._known[key] = made
+            if mode == "auto":
+                # What it turned out to be is what its refreshes will ask for.
+                settled = "full" if isinstance(made, FullDefinition) else "differential"
+                self._known[name, text, settled, shapes] = made
             while len(self._known) > MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 
 from anabranch.clock import stopwatch
 from anabranch.errors import BrokenDefinition, Damaged, SqlError, UnknownTable
@@ -98,6 +99,7 @@ def bring_up(a_pass: Pass, job: Job, above: Mapping[TableName, Result]) -> Resul
     )
     read = sum(version.rows for version in inputs.values())
 
+    @cache
     def sizes() -> Sizes:
         return Sizes(
             sources.rows_changed(sources.changed(frozenset(inputs))), read, tables[stream.name].version.rows

@@ -53,7 +53,8 @@ class DuckFrame:
     def collect(self) -> list[Row]:
         """The rows."""
         made = Row(*self.columns)
-        return [made(*values) for values in zip(*(c.to_pylist() for c in self.arrow.columns), strict=True)]
+        columns = [column.to_pylist(maps_as_pydicts="strict") for column in self.arrow.columns]
+        return [made(*values) for values in zip(*columns, strict=True)]
 
     def first(self) -> Row | None:
         """One row, if there is any."""
