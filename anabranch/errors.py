@@ -349,6 +349,18 @@ class InvalidOption(StreamTableError):
     code = "AB607"
 
 
+class InvalidGroup(StreamTableError):
+    """A group that can't be declared so, or that doesn't exist."""
+
+    code = "AB608"
+
+
+class ImmediateFailed(StreamTableError):
+    """A write that didn't happen, because a stream table that moves with it couldn't be maintained."""
+
+    code = "AB609"
+
+
 def every_error() -> list[type[AnabranchError]]:
     """All error classes in the order of their codes; the documentation's table is made from it."""
     found: list[type[AnabranchError]] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,10 +18,16 @@ from anabranch.ledger import ledger
 from anabranch.ledger.records import Commit
 from anabranch.lifecycle.alter import alter_stream_table
 from anabranch.lifecycle.create import create_stream_tables
+from anabranch.lifecycle.declare import create_refresh_group, drop_refresh_group
 from anabranch.lifecycle.drop import drop_stream_table, tell_of_readers
 from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
 from anabranch.looking.explain import StreamTableExplanation, explain_any
-from anabranch.looking.groups import DiamondGroupMember, diamond_groups
+from anabranch.looking.groups import (
+    DiamondGroupMember,
+    RefreshGroupInfo,
+    diamond_groups,
+    refresh_groups,
+)
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
@@ -32,6 +40,7 @@ from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation
+from anabranch.refresh.immediate import follow
 from anabranch.refresh.verify import Verified
 from anabranch.schedule.lease import Lease
 from anabranch.schedule.manual import refresh_stream_table
@@ -82,8 +91,9 @@ class Lake:
     """A warehouse location plus one catalog database. Made by `connect`."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
         self._definitions = Definitions(parts)
+        self._parts = replace(parts, follow=partial(follow, self._definitions))
+        """Writes take along what is to follow at once; refreshes, which use the parts given, don't."""
 
     # -- tables -------------------------------------------------------------------------------
 
@@ -196,6 +206,20 @@ class Lake:
         refresh_stream_table(self._definitions, name, full=full, upstream=upstream)
         return refresh_history(self._parts, name, 1)[0]
 
+    def create_refresh_group(
+        self,
+        name: str,
+        members: Sequence[str],
+        isolation: str = "read_committed",
+        snapshot_timeout_ms: int = 0,
+    ) -> None:
+        """Declare stream tables that need share nothing, and are to be published together."""
+        create_refresh_group(self._parts, name, members, isolation, snapshot_timeout_ms)
+
+    def drop_refresh_group(self, name: str) -> None:
+        """Let the members of a declared group move on their own again."""
+        drop_refresh_group(self._parts, name)
+
     def tick(self, *, observer: Observer | None = None) -> TickReport:
         """One pass of the scheduler: refresh what is due."""
         check_kind("observer", observer, "__call__")
@@ -273,6 +297,10 @@ class Lake:
     def diamond_groups(self) -> list[DiamondGroupMember]:
         """The stream tables that move together because data that flowed apart meets in them."""
         return diamond_groups(self._parts)
+
+    def refresh_groups(self) -> list[RefreshGroupInfo]:
+        """The groups that were declared."""
+        return refresh_groups(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from anabranch.clock import Clock
 from anabranch.engine.base import Engine
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
+from anabranch.ledger.records import Moment
 from anabranch.settings import Settings
 from anabranch.storage.catalog import Catalog
 from anabranch.storage.tables import TableReader
 from anabranch.storage.warehouse import Warehouse
+
+
+class Follow(Protocol):
+    """Given the moment a write began at and the tables it staged: what else is to be committed with it."""
+
+    def __call__(self, moment: Moment, tables: Sequence[Any]) -> Any:
+        """Stage it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -26,3 +37,5 @@ class Parts:
     clock: Clock
     failpoints: Failpoints
     observer: Observer
+    follow: Follow | None = None
+    """What maintains tables that move with a write; see `write/follow.py`."""

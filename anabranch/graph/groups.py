@@ -1,8 +1,8 @@
-"""Groups: the stream tables that diamonds make refresh and publish together."""
+"""Groups: the stream tables that refresh and publish together, because of diamonds or by declaration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,6 +21,8 @@ class Group:
 
     members: tuple[TableName, ...]
     convergence: tuple[TableName, ...]
+    atomic: bool
+    """Whether they publish together; else each refreshes on its own."""
     graph: Graph = field(repr=False, compare=False)
 
     @cached_property
@@ -37,10 +39,23 @@ def always(_: TableName) -> bool:
     return True
 
 
-def groups(graph: Graph, atomic: Callable[[TableName], bool] = always) -> tuple[Group, ...]:
+def implied(graph: Graph, declared: Iterable[TableName]) -> frozenset[TableName]:
+    """The stream tables on paths between declared members, which have to move with them."""
+    members = frozenset(declared)
+    above = frozenset(name for member in members for name in graph.upstream(member))
+    below = frozenset(name for member in members for name in graph.downstream(member))
+    return (above & below & graph.stream_tables) - members
+
+
+def groups(
+    graph: Graph,
+    atomic: Callable[[TableName], bool] = always,
+    declared: Iterable[Iterable[TableName]] = (),
+) -> tuple[Group, ...]:
     """The groups of two or more, in the order of their first members.
 
     - The members of a diamond are in one group; so those that share a member are one.
+    - Declared members are in one group, with what is implied, whatever `atomic` says of them.
     - A group holds every stream table on a path between two of its members.
     - Groups that need each other's results, or that of a table between them, are one: neither could
       publish first. This is so for groups of nothing but atomic members: all others are refreshed
@@ -49,23 +64,39 @@ def groups(graph: Graph, atomic: Callable[[TableName], bool] = always) -> tuple[
     order = graph.order()
     places = {name: place for place, name in enumerate(order)}
     found = bindings(graph)
+    together = [frozenset(members) | implied(graph, members) for members in declared]
+    bounds = (*found.bound, *together)
+    meant: frozenset[TableName] = frozenset().union(*together)
+    while True:
+        wholes = UnionFind(len(order))
+        for bound in bounds:
+            if all(name in meant or atomic(name) for name in bound):
+                _unite(wholes, [places[name] for name in bound])
+        entangled = _entangled(graph, wholes)
+        pulled_in = meant.union(*(each for each in entangled if not meant.isdisjoint(each)))
+        if pulled_in == meant:
+            break
+        # What declared members can't do without is meant too; that may entangle more.
+        meant = pulled_in
     sets = UnionFind(len(order))
-    wholes = UnionFind(len(order))
-    for bound in found.bound:
-        members = [places[name] for name in bound]
-        _unite(sets, members)
-        if all(map(atomic, bound)):
-            _unite(wholes, members)
-    for entangled in _entangled(graph, wholes):
-        _unite(sets, entangled)
+    for bound in (*bounds, *entangled):
+        whole = all(name in meant or atomic(name) for name in bound)
+        # Others don't set free what was declared to move together.
+        _unite(sets, [places[name] for name in bound if whole or name not in meant])
     closing = frozenset(found.closing)
     named = [tuple(order[place] for place in members) for members in sets.sets()]
     return tuple(
-        Group(members, tuple(name for name in members if name in closing), graph) for members in named
+        Group(
+            members,
+            tuple(name for name in members if name in closing),
+            all(name in meant or atomic(name) for name in members),
+            graph,
+        )
+        for members in named
     )
 
 
-def _entangled(graph: Graph, wholes: UnionFind) -> list[list[int]]:
+def _entangled(graph: Graph, wholes: UnionFind) -> list[frozenset[TableName]]:
     """The sets of tables that read each other in a circle once each whole counts as one table."""
     order = graph.order()
     places = {name: place for place, name in enumerate(order)}
@@ -78,10 +109,13 @@ def _entangled(graph: Graph, wholes: UnionFind) -> list[list[int]]:
     found = rx.strongly_connected_components(
         arrows(list(order), ((one, other) for one, other in edges if one != other))
     )
-    return [component for component in found if len(component) > 1]
+    circles = {place: number for number, component in enumerate(found) for place in component}
+    members: dict[int, set[TableName]] = {}
+    for name, place in places.items():
+        members.setdefault(circles[wholes.find(place)], set()).add(name)
+    return [frozenset(members[number]) for number, component in enumerate(found) if len(component) > 1]
 
 
-def _unite(sets: UnionFind, members: Iterable[int]) -> None:
-    first, *others = members
-    for other in others:
-        sets.union(first, other)
+def _unite(sets: UnionFind, members: Sequence[int]) -> None:
+    for other in members[1:]:
+        sets.union(members[0], other)

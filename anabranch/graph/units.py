@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import rustworkx as rx
@@ -32,16 +32,18 @@ class Unit:
         return len(self.members) > 1
 
 
-def units(graph: Graph, atomic: Callable[[TableName], bool] = always) -> tuple[Unit, ...]:
+def units(
+    graph: Graph,
+    atomic: Callable[[TableName], bool] = always,
+    declared: Iterable[Iterable[TableName]] = (),
+) -> tuple[Unit, ...]:
     """All stream tables in units, `units(…)[n].number == n`, none of which reads from a later one.
 
     Of several that could be next, the one whose first member is first by name.
     """
-    found = groups(graph, atomic)
+    found = groups(graph, atomic, declared)
     group_of = {name: group for group in found for name in group.members}
-    whole = {
-        name: group.members for group in found if all(map(atomic, group.members)) for name in group.members
-    }
+    whole = {name: group.members for group in found if group.atomic for name in group.members}
     first = {name: whole.get(name, (name,))[0] for name in graph.order()}
     firsts = sorted(set(first.values()))
     places = {name: place for place, name in enumerate(firsts)}

@@ -260,6 +260,14 @@ def forget_versions(connection: Connection, table_id: str, lsns: Iterable[int]) 
     )
 
 
+def head_lsn(connection: Connection, table_id: str) -> int | None:
+    """The lsn of a table's newest version; None if it is dropped."""
+    found = connection.scalar(
+        select(t.tables.c.head_lsn).where(t.tables.c.table_id == table_id, t.tables.c.dropped_lsn.is_(None))
+    )
+    return None if found is None else int(found)
+
+
 def knows_table(connection: Connection, table_id: str) -> bool:
     """Whether that id is a table's, or was until it was dropped."""
     found = select(t.tables.c.table_id).where(t.tables.c.table_id == table_id)

@@ -18,6 +18,9 @@ from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.names import TableName
 
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
+DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
+CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared"}
+"""Columns that no refresh writes: people, and who is in which group, decide about them."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class StreamTable:
     held: str | None = None
     idle: bool = False
     group_id: int | None = None
+    declared: str | None = None
+    """The declared group that it is in."""
+
+    @property
+    def immediate(self) -> bool:
+        """Whether writers maintain it, not the scheduler."""
+        return self.options.refresh_mode == "immediate"
 
     @property
     def filled(self) -> bool:
@@ -92,6 +102,20 @@ def read_streams(connection: Connection) -> dict[TableName, StreamTable]:
     return {stream.name: stream for stream in found}
 
 
+def read_immediate(connection: Connection) -> dict[TableName, StreamTable]:
+    """The stream tables that writers maintain."""
+    rows = connection.execute(select(t.stream_tables).where(t.stream_tables.c.immediate == 1))
+    found = [_stream(row) for row in rows]
+    return {stream.name: stream for stream in found}
+
+
+def immediate_ids(connection: Connection) -> frozenset[str]:
+    """The ids of their tables."""
+    return frozenset(
+        connection.scalars(select(t.stream_tables.c.table_id).where(t.stream_tables.c.immediate == 1))
+    )
+
+
 def add_stream(connection: Connection, stream: StreamTable) -> None:
     """Remember a new stream table."""
     connection.execute(insert(t.stream_tables).values(**_values(stream)))
@@ -99,8 +123,7 @@ def add_stream(connection: Connection, stream: StreamTable) -> None:
 
 def store_definition(connection: Connection, stream: StreamTable) -> None:
     """What people chose for a stream table; how far it has come stays."""
-    chosen = {"query", "options", "inputs", "state_tables", "refusal"}
-    values = {name: value for name, value in _values(stream).items() if name in chosen}
+    values = {name: value for name, value in _values(stream).items() if name in DEFINITION}
     connection.execute(
         update(t.stream_tables).where(t.stream_tables.c.table_id == stream.table_id).values(**values)
     )
@@ -136,8 +159,7 @@ def note_held(connection: Connection, streams: Iterable[StreamTable]) -> None:
 
 def store_progress(connection: Connection, stream: StreamTable) -> None:
     """How far a refresh has brought a stream table. What people chose meanwhile stays."""
-    chosen = {"query", "options", "inputs", "state_tables", "refusal", "status", "status_reason", "group_id"}
-    values = {name: value for name, value in _values(stream).items() if name not in chosen}
+    values = {name: value for name, value in _values(stream).items() if name not in CHOSEN}
     mine = t.stream_tables.c.table_id == stream.table_id
     connection.execute(update(t.stream_tables).where(mine).values(**values))
     if stream.status == ACTIVE:
@@ -321,6 +343,8 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "held": stream.held,
         "idle": int(stream.idle),
         "group_id": stream.group_id,
+        "declared": stream.declared,
+        "immediate": int(stream.immediate),
     }
 
 
@@ -348,6 +372,7 @@ def _stream(row: Any) -> StreamTable:
         held=row.held,
         idle=bool(row.idle),
         group_id=row.group_id,
+        declared=row.declared,
     )
 
 

@@ -164,6 +164,10 @@ stream_tables = Table(
     # Whether the newest refresh found nothing to do.
     Column("idle", Integer, nullable=False),
     Column("group_id", BigInteger),
+    # The name of the declared group that it is in.
+    Column("declared", String(255)),
+    # Whether writers maintain it in their own commits.
+    Column("immediate", Integer, nullable=False),
     Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
 )
 
@@ -172,6 +176,15 @@ groups = Table(
     metadata,
     Column("group_id", BigInteger, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
+)
+
+refresh_groups = Table(
+    "anabranch_refresh_groups",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("isolation", String(16), nullable=False),
+    Column("snapshot_timeout_ms", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 history = Table(

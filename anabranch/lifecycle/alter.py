@@ -23,7 +23,15 @@ from anabranch.lifecycle.options import checked_options
 from anabranch.names import TableName
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import found
-from anabranch.refresh.graphs import Streams, acyclic, graph_of, regroup, units_of
+from anabranch.refresh.graphs import (
+    Streams,
+    acyclic,
+    check_immediate,
+    graph_of,
+    moved_with,
+    regroup,
+    scheduled,
+)
 from anabranch.refresh.group import stage
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
@@ -83,10 +91,11 @@ def _redefine(definitions: Definitions, name: TableName, query: str | None, give
             refusal=refusal_of(definition),
         )
         after = {**streams, name: altered}
+        check_immediate(after)
         _check_readers(a_pass, definition, graph, after)
-        _publish(a_pass, altered, definition, graph, after)
+        _publish(a_pass, altered, definition, graph, after, anew=query is not None)
     if inputs != stream.inputs:
-        tell_of_diamonds(graph, name)
+        tell_of_diamonds(scheduled(after), name)
 
 
 def _check_readers(a_pass: Pass, definition: Defined, graph: Graph, after: Streams) -> None:
@@ -117,11 +126,13 @@ def _check_readers(a_pass: Pass, definition: Defined, graph: Graph, after: Strea
             )
 
 
-def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Graph, after: Streams) -> None:
+def _publish(
+    a_pass: Pass, altered: StreamTable, definition: Defined, graph: Graph, after: Streams, *, anew: bool
+) -> None:
     parts, name = a_pass.parts, altered.name
-    unit = next(each for each in units_of(graph, after, parts.settings) if name in each.members)
+    members = moved_with(after, name, parts.settings)
     now = parts.clock.now()
-    for member in unit.members:
+    for member in members:
         others = after[member]
         if member != name and (why := held_because(others, now)) is not None:
             raise RefreshHeld(
@@ -134,10 +145,10 @@ def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Gra
     ]
     if unfilled and altered.filled:
         raise RefreshHeld(f'"{name}" can\'t read "{unfilled[0]}" yet, which is not filled')
-    anew = "its query was altered"
+    why = "its query was altered" if anew else None
     jobs = [
-        Job(altered, definition, anew=anew) if member == name else Job(after[member])
-        for member in unit.members
+        Job(altered, definition, anew=why) if member == name else Job(after[member])
+        for member in members
         if member == name or after[member].filled
     ]
     try:

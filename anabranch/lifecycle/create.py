@@ -7,19 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.errors import InputError, NameTaken, Notice, NotIncremental
+from anabranch.errors import InputError, NameTaken, Notice, NotIncremental, WriteConflict
 from anabranch.graph.diamonds import diamonds_closed_by
 from anabranch.graph.graph import Graph
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
+from anabranch.lifecycle.declare import tell_of_joined_groups
 from anabranch.lifecycle.options import checked_options
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, check_plan
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import check_flag
-from anabranch.refresh.graphs import Streams, acyclic, graph_of, regroup, units_of
+from anabranch.refresh.graphs import (
+    Streams,
+    acyclic,
+    check_immediate,
+    graph_of,
+    regroup,
+    scheduled,
+    units_of,
+)
 from anabranch.refresh.group import stage
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import STATE, STREAM, Job
@@ -29,8 +38,8 @@ from anabranch.refresh.publish import Groups, publish
 from anabranch.sql.query import parse_query
 from anabranch.write.working import WorkingTable
 
-MAX_AT_ONCE = 10_000
-STACK = 4
+TRIES = 5
+STACK = 5
 """How far above its caller a Notice of ours points: at the line that called the lake."""
 
 
@@ -46,6 +55,17 @@ class Wanted:
 
 def create_stream_tables(definitions: Definitions, specs: Sequence[Mapping[str, Any]]) -> None:
     """Create several stream tables, which may read each other, in one commit."""
+    for _ in range(TRIES):
+        try:
+            _create_at_once(definitions, specs)
+            return
+        except WriteConflict:
+            # Writers were faster than the fill of an immediate table, or a refresh than that of a group.
+            continue
+    _create_at_once(definitions, specs)
+
+
+def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]) -> None:
     parts = definitions.parts
     if isinstance(specs, str | bytes | Mapping) or not isinstance(specs, Sequence):
         raise InputError("stream tables are created from a list of definitions")
@@ -68,10 +88,12 @@ def create_stream_tables(definitions: Definitions, specs: Sequence[Mapping[str, 
         ordered = [by_name[name] for name in graph.order() if name in by_name]
         jobs = _defined(a_pass, ordered, inputs)
         after = {**streams, **{job.name: job.stream for job in jobs}}
+        check_immediate(after)
         filled = _to_fill(a_pass, jobs, by_name, graph, after)
         _create(a_pass, jobs, filled)
     for name in by_name:
-        tell_of_diamonds(graph, name)
+        tell_of_diamonds(scheduled(after), name)
+        tell_of_joined_groups(after, name, inputs[name])
 
 
 def _wanted(parts: Parts, spec: Mapping[str, Any]) -> Wanted:
@@ -152,14 +174,15 @@ def _to_fill(
     now = a_pass.parts.clock.now()
     new = {job.name: job for job in jobs}
     chosen: dict[TableName, Job] = {}
-    for unit in units_of(graph, after, a_pass.parts.settings):
-        fresh = [name for name in unit.members if name in new and wanted[name].initialize]
+    at_once = [(name,) for name in graph.order() if name in new and after[name].immediate]
+    for members in (*at_once, *(unit.members for unit in units_of(after, a_pass.parts.settings))):
+        fresh = [name for name in members if name in new and wanted[name].initialize]
         if not fresh:
             continue
-        why = _put_off(unit.members, new, chosen, graph, after, wanted) or next(
+        why = _put_off(members, new, chosen, graph, after, wanted) or next(
             (
                 f'"{name}" {reason}'
-                for name in unit.members
+                for name in members
                 if name not in new and (reason := held_because(after[name], now)) is not None
             ),
             None,
@@ -168,7 +191,7 @@ def _to_fill(
             names = ", ".join(f'"{name}"' for name in fresh)
             warnings.warn(Notice(f"the first fill of {names} is put off: {why}"), stacklevel=STACK)
             continue
-        for name in unit.members:
+        for name in members:
             chosen[name] = new.get(name) or Job(after[name])
     return [chosen[name] for name in graph.order() if name in chosen]
 

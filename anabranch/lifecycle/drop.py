@@ -7,6 +7,7 @@ import warnings
 from anabranch.errors import CatalogUnavailable, HasDependents, Notice, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.streams import read_streams, remove_stream
+from anabranch.lifecycle.declare import shrink_groups, tell_of_groups_gone
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.find import check_flag, found
@@ -19,20 +20,24 @@ TRIES = 10
 def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tuple[TableName, ...]:
     """Drop a stream table, and with `cascade` what reads it; the names of those that went."""
     check_flag("cascade", cascade)
+    gone: tuple[TableName, ...] = ()
+    groups: list[str] = []
+
+    def prepare(connection: Connection) -> GroupCommit:
+        nonlocal gone
+        groups.clear()
+        commit, gone = _commit(parts, connection, name, cascade, groups)
+        return commit
+
     for _ in range(TRIES):
         parts.catalog.moment()
-        gone: tuple[TableName, ...] = ()
-
-        def prepare(connection: Connection) -> GroupCommit:
-            nonlocal gone
-            commit, gone = _commit(parts, connection, name, cascade)
-            return commit
 
         attempt = parts.clock.new_id()
         outcome = parts.catalog.commit_locked(attempt, prepare)
         if isinstance(outcome, Unknown):
             outcome = parts.catalog.settle(outcome) or outcome
         if isinstance(outcome, Committed):
+            tell_of_groups_gone(groups)
             return gone
         if isinstance(outcome, Unknown):
             raise CatalogUnavailable("the catalog database takes no commits", detail=outcome.why)
@@ -51,7 +56,7 @@ def tell_of_readers(parts: Parts, name: str) -> None:
 
 
 def _commit(
-    parts: Parts, connection: Connection, name: str, cascade: bool
+    parts: Parts, connection: Connection, name: str, cascade: bool, groups: list[str]
 ) -> tuple[GroupCommit, tuple[TableName, ...]]:
     streams = read_streams(connection)
     stream = found(streams, name)
@@ -74,6 +79,7 @@ def _commit(
     def forget(inner: Connection, _lsn: int) -> None:
         for other in gone:
             remove_stream(inner, streams[other].table_id)
+        groups.extend(shrink_groups(inner))
         regroup(inner, parts.settings)
 
     return GroupCommit(parts.clock.new_id(), "drop", steps, (forget,)), gone

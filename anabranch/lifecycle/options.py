@@ -51,7 +51,7 @@ def _checked(name: str, value: Any) -> Any:
         if folded not in WORDS[name]:
             words = ", ".join(str(word) for word in WORDS[name] if word is not None)
             raise InvalidOption(f"{_shown(value)} can't be the option {name}", hint=f"it takes {words}.")
-        if (name, folded) in {("refresh_mode", "immediate"), ("fuse", "on"), ("fuse", "auto")}:
+        if (name, folded) in {("fuse", "on"), ("fuse", "auto")}:
             raise InvalidOption(f"{name} = {folded} is not available in this release")
         return folded
     if name == "fuse_ceiling" and value is None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.graph.groups import groups
 from anabranch.ledger.database import Connection
 from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.names import TableName
@@ -14,7 +13,7 @@ from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
-from anabranch.refresh.graphs import atomic_in, graph_of
+from anabranch.refresh.graphs import graph_of, groups_of
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.tick import schedules_in_force
 
@@ -95,11 +94,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
     else:
         explanation = explain(parts, definition, moment)
     members = next(
-        (
-            group.members
-            for group in groups(graph, atomic_in(streams, parts.settings))
-            if name in group.members
-        ),
+        (group.members for group in groups_of(streams, parts.settings) if name in group.members),
         (),
     )
     return StreamTableExplanation(

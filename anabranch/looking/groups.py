@@ -1,13 +1,15 @@
-"""Which stream tables move together because data that flowed apart meets in them."""
+"""Which stream tables move together: because data that flowed apart meets in them, or by declaration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from anabranch.graph.groups import groups
+from anabranch.graph.groups import implied
+from anabranch.ledger.declared import read_declared
 from anabranch.ledger.streams import epochs, read_streams
 from anabranch.parts import Parts
-from anabranch.refresh.graphs import atomic_in, graph_of, policy_of
+from anabranch.refresh.graphs import declared_in, groups_of, policy_of, scheduled
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ def diamond_groups(parts: Parts) -> list[DiamondGroupMember]:
     """The members of all groups, in the order in which they refresh."""
     with parts.catalog.database.reading() as connection:
         streams, published = read_streams(connection), epochs(connection)
-    atomic = atomic_in(streams, parts.settings)
     found = []
-    for group in groups(graph_of(streams.values()), atomic):
+    for group in groups_of(streams, parts.settings):
+        if not group.convergence:
+            continue  # declared, and no diamond
         policies = {policy_of(streams[name].options, parts.settings) for name in group.convergence}
         policy = "slowest" if "slowest" in policies else "fastest"
         for name in group.members:
@@ -43,8 +46,47 @@ def diamond_groups(parts: Parts) -> list[DiamondGroupMember]:
                     member_schema=name.namespace,
                     is_convergence=name in group.convergence,
                     epoch=published.get(number, 0),
-                    schedule_policy=policy if all(map(atomic, group.members)) else "none",
+                    schedule_policy=policy if group.atomic else "none",
                     shared_sources=tuple(str(source) for source in group.shared_sources.get(name, ())),
                 )
             )
+    return found
+
+
+@dataclass(frozen=True)
+class RefreshGroupInfo:
+    """A declared group."""
+
+    group_id: int | None
+    group_name: str
+    members: tuple[str, ...]
+    implied_members: tuple[str, ...]
+    """Stream tables on paths between members, which have to move with them."""
+    isolation: str
+    snapshot_timeout_ms: int
+    epoch: int
+    created_at: datetime
+
+
+def refresh_groups(parts: Parts) -> list[RefreshGroupInfo]:
+    """Every declared group, by name."""
+    with parts.catalog.database.reading() as connection:
+        streams, published = read_streams(connection), epochs(connection)
+        groups = read_declared(connection)
+    members, graph = declared_in(streams), scheduled(streams)
+    found = []
+    for name, group in groups.items():
+        number = next((streams[member].group_id for member in members[name]), None)
+        found.append(
+            RefreshGroupInfo(
+                group_id=number,
+                group_name=name,
+                members=tuple(str(member) for member in graph.order() if member in members[name]),
+                implied_members=tuple(sorted(map(str, implied(graph, members[name])))),
+                isolation=group.isolation,
+                snapshot_timeout_ms=group.snapshot_timeout_ms,
+                epoch=published.get(number or 0, 0),
+                created_at=group.created_at,
+            )
+        )
     return found

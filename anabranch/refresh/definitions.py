@@ -28,6 +28,7 @@ class Definitions:
 
     def get(self, name: TableName, text: str, mode: str, moment: Moment) -> Defined:
         """The definition under a refresh mode; what can't be one in that mode is an error."""
+        mode = "differential" if mode == "immediate" else mode
         tables = parse_query(text).reads
         for table in tables:
             if table == name or table not in moment.versions:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from anabranch.errors import CircularDefinition
+from anabranch.errors import CircularDefinition, InvalidOption
 from anabranch.graph.cycles import find_cycle
 from anabranch.graph.graph import Graph
-from anabranch.graph.groups import groups
+from anabranch.graph.groups import Group, groups
 from anabranch.graph.units import Unit, units
 from anabranch.ledger.database import Connection
 from anabranch.ledger.streams import Options, StreamTable, read_streams, store_groups
@@ -34,24 +34,65 @@ def acyclic(graph: Graph) -> Graph:
     return graph
 
 
-def units_of(graph: Graph, streams: Streams, settings: Settings) -> tuple[Unit, ...]:
+def scheduled(streams: Streams) -> Graph:
+    """What the scheduler refreshes. What writers maintain is as fresh as a source, and counts as one."""
+    return graph_of(stream for stream in streams.values() if not stream.immediate)
+
+
+def units_of(streams: Streams, settings: Settings) -> tuple[Unit, ...]:
     """What refreshes together, in an order in which it can."""
-    return units(graph, atomic_in(streams, settings))
+    return units(scheduled(streams), _atomic(streams, settings), declared_in(streams).values())
 
 
-def atomic_in(streams: Streams, settings: Settings) -> Callable[[TableName], bool]:
-    """Whether a stream table is published together with its group."""
+def groups_of(streams: Streams, settings: Settings) -> tuple[Group, ...]:
+    """The groups of two or more."""
+    return groups(scheduled(streams), _atomic(streams, settings), declared_in(streams).values())
+
+
+def moved_with(streams: Streams, name: TableName, settings: Settings) -> tuple[TableName, ...]:
+    """What is published in one commit with a stream table, in order: its unit, or what follows it at once."""
+    if not streams[name].immediate:
+        return next(unit.members for unit in units_of(streams, settings) if name in unit.members)
+    graph = graph_of(stream for stream in streams.values() if stream.immediate)
+    below = graph.downstream(name)
+    return tuple(other for other in graph.order() if other == name or other in below)
+
+
+def check_immediate(streams: Streams) -> None:
+    """Refuse an immediate stream table over one that only the scheduler refreshes: it could not follow."""
+    for name, stream in streams.items():
+        for read in stream.inputs:
+            above = streams.get(read)
+            if stream.immediate and above is not None and not above.immediate:
+                raise InvalidOption(
+                    f'"{name}" can\'t be immediate: it reads "{read}", which the scheduler refreshes',
+                    hint=f'make "{read}" immediate too, or give "{name}" a schedule.',
+                )
+        if stream.immediate and stream.declared is not None:
+            raise InvalidOption(
+                f'"{name}" can\'t be immediate: it is in the group "{stream.declared}"',
+                hint="drop the group first: what is immediate is published by its writers.",
+            )
+
+
+def declared_in(streams: Streams) -> dict[str, list[TableName]]:
+    """The members of every declared group."""
+    found: dict[str, list[TableName]] = {}
+    for name, stream in streams.items():
+        if stream.declared is not None and not stream.immediate:
+            found.setdefault(stream.declared, []).append(name)
+    return found
+
+
+def _atomic(streams: Streams, settings: Settings) -> Callable[[TableName], bool]:
     return lambda name: consistency_of(streams[name].options, settings) == "atomic"
 
 
 def regroup(connection: Connection, settings: Settings) -> dict[TableName, int]:
     """Store which stream tables form groups now; the ids of the groups that are published together."""
-    streams = read_streams(connection)
-    atomic = atomic_in(streams, settings)
-    found = groups(graph_of(streams.values()), atomic)
+    found = groups_of(read_streams(connection), settings)
     ids = store_groups(connection, [group.members for group in found])
-    together = [group for group in found if all(map(atomic, group.members))]
-    return {name: ids[name] for group in together for name in group.members}
+    return {name: ids[name] for group in found if group.atomic for name in group.members}
 
 
 def consistency_of(options: Options, settings: Settings) -> str:

@@ -6,7 +6,8 @@ from the staged results of those before it. Then all are published at once. If o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 from anabranch.errors import AnabranchError, BrokenDefinition, CommitError
@@ -17,8 +18,11 @@ from anabranch.names import TableName
 from anabranch.refresh.backoff import retry_delay
 from anabranch.refresh.member import Job, Result, bring_up
 from anabranch.refresh.parallel import Failed, in_order
-from anabranch.refresh.passes import Pass
+from anabranch.refresh.passes import Pass, Seen
 from anabranch.refresh.publish import Results, publish
+from anabranch.refresh.terms import Terms, View
+
+ONE_LSN = Terms()
 
 
 class GroupFailed(Exception):
@@ -30,27 +34,41 @@ class GroupFailed(Exception):
         self.error = error
 
 
-def stage(a_pass: Pass, jobs: Sequence[Job]) -> Results:
-    """Bring up all members, none of it visible; `Failed` says which one couldn't be."""
+def stage(a_pass: Pass, jobs: Sequence[Job], see: Callable[[], Seen] | None = None) -> Results:
+    """Bring up all members, none of it visible; `Failed` says which one couldn't be.
+
+    `see`: what a member that begins now reads; by default all read what the pass does.
+    """
     names = [job.name for job in jobs]
     by_name = {job.name: job for job in jobs}
     needs = {job.name: frozenset(job.stream.inputs) & by_name.keys() for job in jobs}
     done: dict[TableName, Result] = {}
+    at_once = a_pass.seen
 
     def work(name: TableName) -> Result:
-        done[name] = bring_up(a_pass, by_name[name], {other: done[other] for other in needs[name]})
+        staged = {other: done[other].table for other in needs[name] if done[other].touched}
+        done[name] = bring_up(a_pass, by_name[name], staged, at_once if see is None else see())
         return done[name]
 
     return in_order(names, needs, work, a_pass.parts.settings["parallelism"])
 
 
-def refresh_group(a_pass: Pass, jobs: Sequence[Job], *, group_id: int | None = None) -> Results:
+def refresh_group(
+    a_pass: Pass, jobs: Sequence[Job], *, group_id: int | None = None, terms: Terms = ONE_LSN
+) -> Results:
     """Refresh the members of one unit and publish them together; what they have to say is in the history.
 
     A failure is noted there too, and raised as `GroupFailed`.
     """
+    with ExitStack() as held:
+        return _refreshed(a_pass, jobs, group_id, View(a_pass, terms, held))
+
+
+def _refreshed(a_pass: Pass, jobs: Sequence[Job], group_id: int | None, view: View) -> Results:
     try:
-        results = stage(a_pass, jobs)
+        results = stage(a_pass, jobs, view)
+        if view.late:
+            results = {name: _marked(result, view) for name, result in results.items()}
         if all(result.planned.action == NO_DATA for result in results.values()):
             _note_nothing(a_pass, results)
             return results
@@ -66,6 +84,11 @@ def refresh_group(a_pass: Pass, jobs: Sequence[Job], *, group_id: int | None = N
         raise GroupFailed(culprit, failed.error) from failed.error
     a_pass.say("group_committed", jobs[-1].name, lsn=lsn, members=_names(jobs))
     return results
+
+
+def _marked(result: Result, view: View) -> Result:
+    mark = f"the snapshot was held for longer than {view.limit}, what came after read what was newest"
+    return replace(result, planned=replace(result.planned, because=f"{result.planned.because}; {mark}"))
 
 
 def _names(jobs: Sequence[Job]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from anabranch.names import TableName
 from anabranch.refresh.choose import Action, Past, Sizes
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Defined
-from anabranch.refresh.passes import Pass
+from anabranch.refresh.passes import Pass, Seen
 from anabranch.refresh.plan import Planned, Situation, plan
 from anabranch.refresh.run import fill, refresh
 from anabranch.refresh.sources import Sources
@@ -57,6 +57,7 @@ class Result:
     planned: Planned
     inputs: Mapping[TableName, Version]
     tables: Mapping[TableName, WorkingTable]
+    seen: Seen
     started_at: datetime
     seconds: float = 0.0
     counts: RowCounts = field(default_factory=RowCounts)
@@ -75,16 +76,15 @@ class Result:
         return self.table.touched
 
 
-def bring_up(a_pass: Pass, job: Job, above: Mapping[TableName, Result]) -> Result:
-    """Stage what a stream table's contents become; `above` are the members done before it."""
+def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], seen: Seen) -> Result:
+    """Stage what a stream table's contents become, given what else is staged and what there is to be seen."""
     parts, stream = a_pass.parts, job.stream
     parts.failpoints.hit("refresh.before_member")
     started_at, started = parts.clock.now(), stopwatch()
-    staged = {name: result.table for name, result in above.items() if result.touched}
-    until = _seen(a_pass.moment, staged)
+    until = _with_staged(seen.moment, staged)
     definition = job.definition or _definition(a_pass, stream, until)
     inputs = {name: until.version(name) for name in sorted(definition.tables)}
-    tables, replaced, other_shape = _tables(a_pass, job, definition)
+    tables, replaced, other_shape = _tables(a_pass, job, definition, seen.moment)
     since, lost = _since(a_pass, stream, inputs)
     below = {name: table for name, table in staged.items() if name in inputs}
     sources = Sources(parts, since, until, below)
@@ -106,7 +106,7 @@ def bring_up(a_pass: Pass, job: Job, above: Mapping[TableName, Result]) -> Resul
         )
 
     planned = plan(situation, sizes, lambda: _past(a_pass, stream.name))
-    result = Result(job, definition, planned, inputs, tables, started_at, replaced=replaced)
+    result = Result(job, definition, planned, inputs, tables, seen, started_at, replaced=replaced)
     if planned.action == NO_DATA:
         return result
     a_pass.say("refresh_started", stream.name, action=planned.action, reason=planned.because)
@@ -125,7 +125,7 @@ def bring_up(a_pass: Pass, job: Job, above: Mapping[TableName, Result]) -> Resul
     return replace(result, counts=counts, seconds=seconds, sizes=Sizes(changed, read, stored))
 
 
-def _seen(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
+def _with_staged(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
     """The moment of the pass, with the tables that exist only for it so far."""
     return replace(
         moment, versions={**moment.versions, **{name: table.version for name, table in staged.items()}}
@@ -145,10 +145,10 @@ def _definition(a_pass: Pass, stream: StreamTable, moment: Moment) -> Defined:
 
 
 def _tables(
-    a_pass: Pass, job: Job, definition: Defined
+    a_pass: Pass, job: Job, definition: Defined, moment: Moment
 ) -> tuple[dict[TableName, WorkingTable], tuple[WorkingTable, ...], str | None]:
     """The tables to fill: those that are there if their shape still fits, else new ones in their place."""
-    parts, known = a_pass.parts, a_pass.moment.versions
+    parts, known = a_pass.parts, moment.versions
     tables: dict[TableName, WorkingTable] = {}
     replaced: list[WorkingTable] = []
     for name, schema in definition.schemas.items():

@@ -25,6 +25,14 @@ from anabranch.refresh.definitions import Definitions
 from anabranch.storage.commit import CreateTable, NewVersion, Step
 
 
+@dataclass(frozen=True)
+class Seen:
+    """One moment, and what was known of the stream tables in it."""
+
+    moment: Moment
+    streams: Mapping[TableName, StreamTable]
+
+
 @dataclass
 class Pass:
     """What is read, and in whose name. Units that run side by side share one."""
@@ -37,8 +45,16 @@ class Pass:
     fence: Fence | None = None
     watermark: int | None = None
     observer: Observer = field(default=lambda event: None)
+    bound: bool = True
+    """Whether nothing in it reads past the lsn it began with."""
     published: dict[TableName, Version] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def seen(self) -> Seen:
+        """What there is to be read now."""
+        with self._lock:
+            return Seen(self.moment, self.streams)
 
     def say(self, kind: str, name: TableName | None = None, **detail: object) -> None:
         """Tell the observers of the lake and of this pass."""

@@ -63,8 +63,8 @@ def plan(situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Se
         return Planned(FULL, "refresh_mode is full")
     if stream.refusal is not None:
         return Planned(FULL, stream.refusal)
-    if stream.options.refresh_mode == "differential":
-        return Planned(DIFFERENTIAL, "refresh_mode is differential")
+    if stream.options.refresh_mode in ("differential", "immediate"):
+        return Planned(DIFFERENTIAL, f"refresh_mode is {stream.options.refresh_mode}")
     choice = choose(sizes(), past())
     return Planned(choice.action, choice.because)
 

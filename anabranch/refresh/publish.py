@@ -6,7 +6,7 @@ transaction of the database, if the lease under which it was prepared is still h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -18,7 +18,17 @@ from anabranch.names import TableName
 from anabranch.refresh.member import STREAM, Result
 from anabranch.refresh.passes import Pass
 from anabranch.refresh.plan import Planned
-from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Step, Unknown
+from anabranch.storage.commit import (
+    Committed,
+    Conflict,
+    Entry,
+    Fenced,
+    GroupCommit,
+    Outcome,
+    Step,
+    Unchanged,
+    Unknown,
+)
 from anabranch.write.working import WorkingTable
 
 COMMIT_TRIES = 10
@@ -47,7 +57,7 @@ def publish(
     entered: dict[TableName, StreamTable] = {}
 
     def enter(connection: Connection, lsn: int) -> None:
-        streams = {name: _after(a_pass, results, name, lsn) for name in results}
+        streams = {name: after_commit(a_pass, results, name, lsn) for name in results}
         for name, result in results.items():
             if result.job.stream.table_id not in ("", streams[name].table_id):
                 move_stream(connection, result.job.stream.table_id, streams[name].table_id)
@@ -59,7 +69,7 @@ def publish(
             store_progress(connection, streams[name])
         add_refreshes(
             connection,
-            [_entry(a_pass, results[name], streams[name], lsn, of.get(name), epochs) for name in results],
+            [entry_of(a_pass, results[name], streams[name], lsn, of.get(name), epochs) for name in results],
         )
         entered.update(streams)
 
@@ -67,8 +77,12 @@ def publish(
         new_id = parts.clock.new_id
         steps: list[Step] = [step for table in tables for step in table.stage(attempt, new_id())]
         numbered = bool(steps) or before is not None
+        immediate = [result for result in results.values() if result.job.stream.immediate]
+        checks = tuple(check for result in immediate for check in input_checks(result, results))
         entry: Entry = enter
-        return GroupCommit(attempt, "refresh", tuple(steps), (entry,), a_pass.fence, numbered=numbered)
+        return GroupCommit(
+            attempt, "refresh", tuple(steps), (entry,), a_pass.fence, checks, numbered=numbered
+        )
 
     parts.failpoints.hit("commit.before_metadata")
     commit = staged()
@@ -93,9 +107,20 @@ def publish(
     )
 
 
-def _rebase(a_pass: Pass, tables: Sequence[WorkingTable], name: TableName) -> None:
+def input_checks(result: Result, written: Container[TableName] = ()) -> list[Unchanged]:
+    """What a result that must be as new as its inputs rests on: none has changed, but those it comes with."""
+    return [
+        Unchanged(version.table_id, name, version.lsn)
+        for name, version in result.inputs.items()
+        if name not in written
+    ]
+
+
+def _rebase(a_pass: Pass, tables: Sequence[WorkingTable], name: TableName | None) -> None:
     """Begin from where the tables' metadata stands now, if only that has moved: expiry rewrites it."""
     moment = a_pass.parts.catalog.moment()
+    if all(table.name != name for table in tables):
+        raise _overtaken(name)  # something that was read
     for table in tables:
         if table.new is not None:
             if table.name in moment.versions and not any(
@@ -109,24 +134,29 @@ def _rebase(a_pass: Pass, tables: Sequence[WorkingTable], name: TableName) -> No
         table.rebase(head)
 
 
-def _overtaken(name: TableName) -> WriteConflict:
+def _overtaken(name: TableName | None) -> WriteConflict:
     return WriteConflict(f'"{name}" was changed meanwhile', detail="nothing of this refresh happened.")
 
 
-def _after(a_pass: Pass, results: Results, name: TableName, lsn: int) -> StreamTable:
-    """What will be known of a stream table once the commit under `lsn` is done."""
+def after_commit(
+    a_pass: Pass, results: Results, name: TableName, lsn: int, written: Container[TableName] = ()
+) -> StreamTable:
+    """What will be known of a stream table once the commit under `lsn` is done, and `written` too."""
     result = results[name]
     stream, idle = result.job.stream, result.planned.action == NO_DATA
     reads = {
-        table: Read(version.table_id, lsn if table in results and results[table].touched else version.lsn)
+        table: Read(version.table_id, lsn if table in written or _moves(results, table) else version.lsn)
         for table, version in result.inputs.items()
+    }
+    frontier = {
+        source: lsn if source in written else then for source, then in frontier_of(results, name).items()
     }
     after = replace(
         stream,
         table_id=result.table.version.table_id,
         status=ACTIVE if stream.status != "SUSPENDED" else stream.status,
         reads=reads,
-        frontier=frontier_of(a_pass, results, name),
+        frontier=frontier,
         version_lsn=lsn if result.touched else stream.version_lsn,
         last_refresh_at=a_pass.parts.clock.now(),
         failures=0,
@@ -153,24 +183,30 @@ def _mode(stream: StreamTable, planned: Planned) -> tuple[str, str]:
     return "differential", "changes of what it reads suffice"
 
 
-def frontier_of(a_pass: Pass, results: Results, name: TableName) -> dict[TableName, int]:
+def _moves(results: Results, name: TableName) -> bool:
+    return name in results and results[name].touched
+
+
+def frontier_of(results: Results, name: TableName) -> dict[TableName, int]:
     """The lsn of every base source that the contents reflect; over two paths, the older one."""
     frontier: dict[TableName, int] = {}
+    seen = results[name].seen
     for table, version in results[name].inputs.items():
         if table in results:
-            own: Mapping[TableName, int] = frontier_of(a_pass, results, table)
-        elif version.kind == STREAM and (stream := a_pass.streams.get(table)) is not None:
+            own: Mapping[TableName, int] = frontier_of(results, table)
+        elif version.kind == STREAM and (stream := seen.streams.get(table)) is not None:
             own = stream.frontier
         else:
-            own = {table: a_pass.moment.lsn}
+            own = {table: seen.moment.lsn}
         for source, lsn in own.items():
             frontier[source] = min(lsn, frontier.get(source, lsn))
     return frontier
 
 
-def _entry(
+def entry_of(
     a_pass: Pass, result: Result, after: StreamTable, lsn: int, group: int | None, epochs: Mapping[int, int]
 ) -> Refresh:
+    """A line of the history for a result that is committed under `lsn`."""
     stream = result.job.stream
     return Refresh(
         stream_table=stream.name,

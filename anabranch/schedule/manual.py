@@ -11,7 +11,7 @@ from anabranch.ledger.streams import ERROR, SUSPENDED
 from anabranch.names import TableName
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.find import check_flag, found
-from anabranch.refresh.graphs import Streams, graph_of, units_of
+from anabranch.refresh.graphs import Streams, graph_of, moved_with, units_of
 from anabranch.refresh.group import GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
@@ -47,8 +47,11 @@ def _refresh(definitions: Definitions, name: str, full: bool, upstream: bool, ob
     with pinned(parts) as (moment, streams):
         a_pass = Pass(parts, definitions, moment, streams, "manual", observer=observer)
         target = found(streams, name).name
+        if streams[target].immediate:
+            _catch_up(a_pass, target, full)
+            return
         graph = graph_of(streams.values())
-        units = units_of(graph, streams, parts.settings)
+        units = units_of(streams, parts.settings)
         own = next(unit for unit in units if target in unit.members)
         above = frozenset(other for member in own.members for other in graph.upstream(member))
         for unit in units:
@@ -63,10 +66,18 @@ def _refresh(definitions: Definitions, name: str, full: bool, upstream: bool, ob
                     _run(a_pass, unit, None)
 
 
+def _catch_up(a_pass: Pass, target: TableName, full: bool) -> None:
+    """An immediate stream table is up to date, unless it was suspended or somebody wrote past the lake."""
+    unit = Unit(0, moved_with(a_pass.streams, target, a_pass.parts.settings), None, ())
+    _check(unit, a_pass)
+    _run(a_pass, unit, target if full else None)
+
+
 def _run(a_pass: Pass, unit: Unit, full: TableName | None) -> None:
     jobs = [Job(a_pass.streams[name], asked_full=name == full) for name in unit.members]
+    group_id = jobs[0].stream.group_id if unit.atomic and unit.group is not None else None
     try:
-        refresh_group(a_pass, jobs, group_id=jobs[0].stream.group_id if unit.atomic else None)
+        refresh_group(a_pass, jobs, group_id=group_id)
     except GroupFailed as failed:
         if isinstance(failed.error, AnabranchError):
             raise failed.error from None

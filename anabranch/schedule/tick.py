@@ -13,6 +13,7 @@ from anabranch.errors import WriteConflict
 from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
 from anabranch.ledger import ledger
+from anabranch.ledger.declared import RefreshGroup, read_declared
 from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.records import Fence, Moment
 from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams
@@ -20,12 +21,13 @@ from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.graphs import Streams, graph_of, policy_of, units_of
-from anabranch.refresh.group import GroupFailed, refresh_group
+from anabranch.refresh.group import ONE_LSN, GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.plan import changed_inputs
+from anabranch.refresh.terms import terms_of
 from anabranch.schedule.due import Decision, MemberState, due, next_wake
 from anabranch.schedule.effective import effective_schedules
 from anabranch.schedule.lease import Lease
@@ -72,7 +74,7 @@ def tick(
         return TickReport(leads=False, lsn=parts.catalog.moment().lsn)
     moment, streams = _state(parts)
     say(Event("tick_started", detail={"lsn": moment.lsn}))
-    units = units_of(graph_of(streams.values()), streams, parts.settings)
+    units = units_of(streams, parts.settings)
     now = parts.clock.now()
     decisions = due(units, _member_states(parts, streams, moment, now), now)
     outcomes = _hold(parts, decisions, streams, fence, say)
@@ -86,9 +88,10 @@ def tick(
     _note_idle(parts, [streams[name] for name in idle], moment.lsn, fence)
     outcomes.append(_Outcome(unchanged=idle))
     lsn = moment.lsn
-    if chosen:
+    behind = _behind(streams, moment, now)
+    if chosen or behind:
         with lease.kept():
-            lsn, done = _run(definitions, chosen, fence, observer, stopped)
+            lsn, done = _run(definitions, chosen, behind, fence, observer, stopped)
             outcomes += done
     report = _report(lsn, outcomes, _next_look(parts, decisions))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
@@ -118,7 +121,10 @@ def _both(one: Observer, other: Observer) -> Observer:
 
 def schedules_in_force(parts: Parts, streams: Streams) -> dict[TableName, Effective]:
     """Each stream table's schedule, the calculated ones worked out."""
-    own = {name: parse_schedule(stream.options.schedule) for name, stream in streams.items()}
+    own = {
+        name: parse_schedule(None if stream.immediate else stream.options.schedule)
+        for name, stream in streams.items()
+    }
     default = Every(parts.settings["default_schedule"])
     return dict(effective_schedules(graph_of(streams.values()), own, default))
 
@@ -160,6 +166,28 @@ def _chosen(decisions: Sequence[Decision], streams: Streams, moment: Moment) -> 
     return list(chosen.values())
 
 
+def _behind(streams: Streams, moment: Moment, now: datetime) -> Unit | None:
+    """Immediate stream tables that no writer brought up: they were suspended, or written past the lake."""
+    stale = {
+        name
+        for name, stream in streams.items()
+        if stream.immediate
+        and held_because(stream, now) is None
+        and _gone(stream, moment) is None
+        and _has_work(stream, moment)
+    }
+    if not stale:
+        return None
+    graph = graph_of(stream for stream in streams.values() if stream.immediate)
+    below = frozenset(name for each in stale for name in graph.downstream(each))
+    members = tuple(
+        name
+        for name in graph.order()
+        if name in stale or (name in below and held_because(streams[name], now) is None)
+    )
+    return Unit(-1, members, None, ())
+
+
 def _has_work(stream: StreamTable, moment: Moment) -> bool:
     if stream.reads is None:
         return True
@@ -183,6 +211,7 @@ def _next_look(parts: Parts, decisions: Sequence[Decision]) -> datetime | None:
 def _run(
     definitions: Definitions,
     units: Sequence[Unit],
+    behind: Unit | None,
     fence: Fence,
     observer: Observer,
     stopped: Callable[[], bool],
@@ -197,16 +226,16 @@ def _run(
 
     def run_alone(number: int) -> _Outcome:
         with pinned(parts) as (moment, streams):
-            return run_at(
-                Pass(parts, definitions, moment, streams, "scheduler", fence, None, observer), number
-            )
+            alone = Pass(parts, definitions, moment, streams, "scheduler", fence, None, observer, bound=False)
+            return run_at(alone, number)
 
     try:
         with pinned(parts) as (moment, streams):
             a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
+            caught_up = [] if behind is None else [_refresh(a_pass, behind)]
             work = (lambda number: run_at(a_pass, number)) if _one_moment(parts) else run_alone
-            done = in_order(list(numbers), needs, work, parts.settings["parallelism"])
-            return moment.lsn, list(done.values())
+            done = in_order(list(numbers), needs, work, parts.settings["parallelism"]) if numbers else {}
+            return moment.lsn, [*caught_up, *done.values()]
     except Failed as failed:
         # Not of one unit: the lease or the database is lost, or an observer raised.
         raise failed.error from None
@@ -225,9 +254,10 @@ def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
     if waiting is not None:
         return _Outcome(held=[(name, waiting) for name in unit.members])
     jobs = [Job(a_pass.streams[name]) for name in unit.members]
-    group_id = jobs[0].stream.group_id if unit.atomic else None
+    group_id = jobs[0].stream.group_id if unit.atomic and unit.group is not None else None
     try:
-        results = refresh_group(a_pass, jobs, group_id=group_id)
+        terms = terms_of(unit.members, a_pass.streams, _declared(a_pass.parts)) if unit.atomic else ONE_LSN
+        results = refresh_group(a_pass, jobs, group_id=group_id, terms=terms)
     except GroupFailed as failed:
         return _Outcome(failed=[(failed.member, str(failed.error))])
     except WriteConflict as error:
@@ -239,6 +269,11 @@ def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
     for name, result in results.items():
         (outcome.unchanged if result.planned.action == NO_DATA else outcome.refreshed).append(name)
     return outcome
+
+
+def _declared(parts: Parts) -> dict[str, RefreshGroup]:
+    with parts.catalog.database.reading() as connection:
+        return read_declared(connection)
 
 
 def _not_yet(a_pass: Pass, unit: Unit) -> str | None:

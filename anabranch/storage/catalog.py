@@ -29,8 +29,10 @@ from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import Moment
+from anabranch.ledger.streams import immediate_ids
 from anabranch.storage.adopt import Adoption, adopt, plan_adoption, prepare
 from anabranch.storage.commit import (
+    Check,
     Committed,
     Conflict,
     CreateTable,
@@ -40,7 +42,9 @@ from anabranch.storage.commit import (
     NewMetadata,
     NewVersion,
     Outcome,
+    SameFollowers,
     Step,
+    Unchanged,
     Unknown,
 )
 from anabranch.storage.tables import TableReader
@@ -184,6 +188,8 @@ class Catalog:
         else:
             lsn = ledger.current_lsn(connection)
         self.failpoints.hit("commit.in_transaction")
+        for check in commit.checks:
+            _hold_on_to(connection, check)
         for step in commit.steps:
             if not _apply_step(connection, step, lsn):
                 raise _Undo(Conflict(step.name))
@@ -220,6 +226,17 @@ class _Undo(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
+
+
+def _hold_on_to(connection: Connection, check: Check) -> None:
+    """Undo everything if what the commit rests on is no longer so."""
+    match check:
+        case Unchanged(table_id, name, seen):
+            if ledger.head_lsn(connection, table_id) != seen:
+                raise _Undo(Conflict(name))
+        case SameFollowers(ids):
+            if immediate_ids(connection) != ids:
+                raise _Undo(Conflict(None))
 
 
 def _apply_step(connection: Connection, step: Step, lsn: int) -> bool:

@@ -54,7 +54,25 @@ class DropTable:
     expected: str
 
 
+@dataclass(frozen=True)
+class Unchanged:
+    """Go on only if a table's newest version is still the one that was read."""
+
+    table_id: str
+    name: TableName
+    lsn: int
+
+
+@dataclass(frozen=True)
+class SameFollowers:
+    """Go on only if these are still the tables that are maintained by writers."""
+
+    table_ids: frozenset[str]
+
+
 Step = CreateTable | NewVersion | NewMetadata | DropTable
+Check = Unchanged | SameFollowers
+"""What a commit rests on."""
 Entry = Callable[[Connection, int], None]
 """Something else to write into the ledger in the same transaction, given the lsn."""
 
@@ -68,6 +86,7 @@ class GroupCommit:
     steps: tuple[Step, ...] = ()
     entries: tuple[Entry, ...] = ()
     fence: Fence | None = None
+    checks: tuple[Check, ...] = ()
     numbered: bool = True
     """Whether this gets an lsn: mere housekeeping of metadata doesn't."""
 
@@ -81,9 +100,12 @@ class Committed:
 
 @dataclass(frozen=True)
 class Conflict:
-    """It didn't: somebody else changed (or created, or dropped) this table first."""
+    """It didn't: somebody else changed (or created, or dropped) this table first.
 
-    table: TableName
+    None: it isn't about one table, but which of them move together.
+    """
+
+    table: TableName | None
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ from anabranch.sql.statements import (
 from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
 from anabranch.storage.files import check_files, write_rows
 from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
+from anabranch.write.follow import Followed
 from anabranch.write.rewrite import RowCounts, append_frame, compact_files, rewrite
 from anabranch.write.schemas import read_schema_argument
 from anabranch.write.working import WorkingTable
@@ -290,9 +291,14 @@ class Transaction:
         if not tables and not self._entries:
             return None
         self._parts.failpoints.hit("commit.before_metadata")
-        commit = self._staged_commit(tables)
-        self._parts.failpoints.hit("commit.after_metadata")
-        outcome = self._parts.catalog.commit_group(commit)
+        outcome: Outcome
+        commit: GroupCommit | None = None
+        try:
+            commit = self._staged_commit(tables)
+            self._parts.failpoints.hit("commit.after_metadata")
+            outcome = self._parts.catalog.commit_group(commit)
+        except _Overtaken:
+            outcome = Conflict(None)
         for _ in range(COMMIT_TRIES):
             if isinstance(outcome, Committed):
                 break
@@ -302,12 +308,16 @@ class Transaction:
         return self._committed(outcome.lsn, tables)
 
     def _tried_again(
-        self, outcome: Conflict | Fenced | Unknown, commit: GroupCommit, tables: Sequence[WorkingTable]
+        self,
+        outcome: Conflict | Fenced | Unknown,
+        commit: GroupCommit | None,
+        tables: Sequence[WorkingTable],
     ) -> Outcome:
         catalog = self._parts.catalog
         match outcome:
             case Conflict(name):
-                self._parts.observer(Event("write_retried", tables=(str(name),)))
+                retried = () if name is None else (str(name),)
+                self._parts.observer(Event("write_retried", tables=retried))
                 # What other clients did must have its lsn before the lock is ours.
                 catalog.moment()
                 return catalog.commit_locked(self._attempt, lambda c: self._rebased(c, tables))
@@ -317,6 +327,8 @@ class Transaction:
                 if (settled := catalog.settle(outcome)) is not None:
                     return settled
                 self._parts.clock.sleep(0.05)
+                if commit is None:
+                    return catalog.commit_locked(self._attempt, lambda c: self._rebased(c, tables))
                 return catalog.commit_group(commit)
 
     def commit_within(self, connection: Connection) -> GroupCommit:
@@ -336,12 +348,30 @@ class Transaction:
 
     def _staged_commit(self, tables: Sequence[WorkingTable]) -> GroupCommit:
         new_id = self._parts.clock.new_id
-        steps = [step for table in tables for step in table.stage(self._attempt, new_id())]
-        return GroupCommit(self._attempt, self._kind, tuple(steps), tuple(self._entries))
+        followed = self._followed(tables)
+        moved = (*tables, *followed.tables)
+        steps = [step for table in moved for step in table.stage(self._attempt, new_id())]
+        return GroupCommit(
+            self._attempt,
+            self._kind,
+            tuple(steps),
+            (*self._entries, *followed.entries),
+            checks=followed.checks,
+        )
+
+    def _followed(self, tables: Sequence[WorkingTable]) -> Followed:
+        """What else has to move with this write."""
+        if self._parts.follow is None or self._kind != "write":
+            return Followed()
+        try:
+            followed: Followed = self._parts.follow(self._moment, tables)
+        except WriteConflict as conflict:
+            raise _Overtaken from conflict
+        return followed
 
     def _rebased(self, connection: Connection, tables: Sequence[WorkingTable]) -> GroupCommit:
         """The same commit on top of what others committed meanwhile. We hold the writers' lock."""
-        moment = self._parts.catalog.moment_within(connection, None)
+        moment = self._moment = self._parts.catalog.moment_within(connection, None)
         given_up = {table.name for table in self._replaced}
         for table in tables:
             if (error := moment.refused.get(table.name)) is not None:
@@ -399,6 +429,10 @@ class Transaction:
             raise TransactionOver("this transaction is over", hint="begin another one.")
 
 
+class _Overtaken(Exception):
+    """What moves with a write was read too early: by now another writer has moved it."""
+
+
 def _given_up(outcome: Conflict | Fenced | Unknown) -> CommitError:
     match outcome:
         case Conflict(name):
@@ -411,9 +445,10 @@ def _given_up(outcome: Conflict | Fenced | Unknown) -> CommitError:
             )
 
 
-def _conflict(name: TableName) -> WriteConflict:
+def _conflict(name: TableName | None) -> WriteConflict:
+    what = "what moves with this write" if name is None else f'"{name}"'
     return WriteConflict(
-        f'another writer changed "{name}" meanwhile',
+        f"another writer changed {what} meanwhile",
         detail="nothing of this transaction happened.",
         hint="run it again.",
     )

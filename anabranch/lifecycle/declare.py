@@ -1,0 +1,125 @@
+"""Groups that people declare: stream tables that need share nothing, and are published together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+
+from anabranch.errors import InvalidGroup, Notice
+from anabranch.ledger.database import Connection
+from anabranch.ledger.declared import (
+    READ_COMMITTED,
+    REPEATABLE_READ,
+    RefreshGroup,
+    add_declared,
+    read_declared,
+    remove_declared,
+)
+from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.find import found
+from anabranch.refresh.graphs import Streams, declared_in, regroup
+
+MAX_NAME = 128
+MAX_TIMEOUT_MS = 7 * 24 * 3600 * 1000
+
+
+def create_refresh_group(
+    parts: Parts,
+    name: str,
+    members: Sequence[str],
+    isolation: str = READ_COMMITTED,
+    snapshot_timeout_ms: int = 0,
+) -> None:
+    """Declare a group. A refusal names the culprit, and stores nothing."""
+    title = _checked_name(name)
+    if isolation not in (READ_COMMITTED, REPEATABLE_READ):
+        raise InvalidGroup(
+            f"{ascii(isolation)[:60]} is no isolation", hint=f"it is {READ_COMMITTED} or {REPEATABLE_READ}."
+        )
+    if (
+        not isinstance(snapshot_timeout_ms, int)
+        or isinstance(snapshot_timeout_ms, bool)
+        or not 0 <= snapshot_timeout_ms <= MAX_TIMEOUT_MS
+    ):
+        raise InvalidGroup(
+            f"{ascii(snapshot_timeout_ms)[:60]} is no snapshot_timeout_ms",
+            hint=f"it is a number from 0 (none) to {MAX_TIMEOUT_MS}.",
+        )
+    names = _checked_members(members)
+    with parts.catalog.database.writing() as connection:
+        if title in read_declared(connection):
+            raise InvalidGroup(f'there is a group "{title}" already')
+        streams = read_streams(connection)
+        chosen = [_checked_member(streams, member) for member in names]
+        group = RefreshGroup(title, isolation, snapshot_timeout_ms, parts.clock.now())
+        add_declared(connection, group, [stream.table_id for stream in chosen])
+        regroup(connection, parts.settings)
+
+
+def drop_refresh_group(parts: Parts, name: str) -> None:
+    """Let the members of a declared group move on their own again."""
+    title = _checked_name(name)
+    with parts.catalog.database.writing() as connection:
+        if title not in read_declared(connection):
+            raise InvalidGroup(f'there is no group "{title}"')
+        remove_declared(connection, title)
+        regroup(connection, parts.settings)
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        raise InvalidGroup(f"a group is named by 1 to {MAX_NAME} printable characters")
+    return name.strip()
+
+
+def _checked_members(members: object) -> list[TableName]:
+    if isinstance(members, str | bytes) or not isinstance(members, Sequence):
+        raise InvalidGroup("a group needs a list of stream tables")
+    names = [TableName.parse(member) for member in members]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise InvalidGroup(f'"{twice}" is named twice')
+    if len(names) < 2:
+        raise InvalidGroup("a group needs two stream tables or more")
+    return names
+
+
+def _checked_member(streams: Streams, name: TableName) -> StreamTable:
+    stream = found(streams, name)
+    if stream.declared is not None:
+        raise InvalidGroup(f'"{name}" is in the group "{stream.declared}" already')
+    if stream.immediate:
+        raise InvalidGroup(f'"{name}" is immediate: its writers publish it, not a group')
+    return stream
+
+
+# -- what follows from other changes --------------------------------------------------------------
+
+
+def shrink_groups(connection: Connection) -> list[str]:
+    """Forget declared groups that have less than two members left; their names."""
+    left = declared_in(read_streams(connection))
+    gone = [name for name in read_declared(connection) if len(left.get(name, ())) < 2]
+    for name in gone:
+        remove_declared(connection, name)
+    return gone
+
+
+def tell_of_groups_gone(names: Iterable[str]) -> None:
+    """Say that declared groups went."""
+    for name in names:
+        text = f'the group "{name}" is gone: less than two of its members are left'
+        warnings.warn(Notice(text), stacklevel=4)
+
+
+def tell_of_joined_groups(streams: Streams, name: TableName, inputs: Iterable[TableName]) -> None:
+    """Say that a stream table joins members of a declared group that it isn't in."""
+    read = frozenset(inputs)
+    for group, members in declared_in(streams).items():
+        joined = sorted(read.intersection(members))
+        if len(joined) > 1 and name not in members:
+            shown = " and ".join(f'"{member}"' for member in joined)
+            text = f'stream table "{name}" reads {shown} of the group "{group}" without being in it'
+            warnings.warn(Notice(text), stacklevel=4)
