@@ -19,14 +19,14 @@ def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tupl
     check_flag("cascade", cascade)
     for _ in range(TRIES):
         parts.catalog.moment()
+        attempt = parts.clock.new_id()
         gone: tuple[TableName, ...] = ()
 
-        def prepare(connection: Connection) -> GroupCommit:
+        def prepare(connection: Connection, attempt: str = attempt) -> GroupCommit:
             nonlocal gone
-            commit, gone = _commit(parts, connection, name, cascade)
+            commit, gone = _commit(parts, connection, attempt, name, cascade)
             return commit
 
-        attempt = parts.clock.new_id()
         outcome = parts.catalog.commit_locked(attempt, prepare)
         if isinstance(outcome, Unknown):
             outcome = parts.catalog.settle(outcome) or outcome
@@ -38,7 +38,7 @@ def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tupl
 
 
 def _commit(
-    parts: Parts, connection: Connection, name: str, cascade: bool
+    parts: Parts, connection: Connection, attempt: str, name: str, cascade: bool
 ) -> tuple[GroupCommit, tuple[TableName, ...]]:
     streams = read_streams(connection)
     stream = found(streams, name)
@@ -63,4 +63,4 @@ def _commit(
             remove_stream(inner, streams[other].table_id)
         regroup(inner, parts.settings)
 
-    return GroupCommit(parts.clock.new_id(), "drop", steps, (forget,)), gone
+    return GroupCommit(attempt, "drop", steps, (forget,)), gone
