@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from anabranch.errors import CatalogUnavailable, FencedOff, WriteConflict
+from anabranch.errors import CatalogUnavailable, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.streams import ACTIVE, Read, StreamTable, move_stream, next_epoch, store_progress
 from anabranch.names import TableName
 from anabranch.refresh.member import STREAM, Result
-from anabranch.refresh.passes import Pass
+from anabranch.refresh.passes import Pass, fenced_off
 from anabranch.refresh.plan import Planned
 from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Step, Unknown
 from anabranch.write.working import WorkingTable
@@ -81,7 +81,7 @@ def publish(
                 a_pass.take(commit.steps, lsn, entered)
                 return lsn
             case Fenced(fence):
-                raise FencedOff(f"the lease {fence.lease} has passed to another holder")
+                raise fenced_off(fence)
             case Conflict(name):
                 _rebase(a_pass, tables, name)
                 commit = staged()

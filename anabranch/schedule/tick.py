@@ -22,8 +22,8 @@ from anabranch.refresh.graphs import Streams, graph_of, policy_of, units_of
 from anabranch.refresh.group import GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
-from anabranch.refresh.parallel import in_order
-from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.parallel import Failed, in_order
+from anabranch.refresh.passes import Pass, noting, pinned
 from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.due import Decision, MemberState, due, next_wake
 from anabranch.schedule.effective import effective_schedules
@@ -82,7 +82,7 @@ def tick(
         if decision.verdict == "run" and decision.unit not in chosen
         for name in decision.unit.members
     ]
-    _note_idle(parts, [streams[name] for name in idle], moment.lsn)
+    _note_idle(parts, [streams[name] for name in idle], moment.lsn, fence)
     outcomes.append(_Outcome(unchanged=idle))
     if chosen:
         with lease.kept():
@@ -198,14 +198,18 @@ def _run(
                 Pass(parts, definitions, moment, streams, "scheduler", fence, None, observer), number
             )
 
+    def run_all(work: Callable[[int], _Outcome]) -> list[_Outcome]:
+        try:
+            return list(in_order(list(numbers), needs, work, parts.settings["parallelism"]).values())
+        except Failed as failed:
+            # What a unit can't keep to itself ends the tick: another leads, the database is gone.
+            raise failed.error from failed.error.__cause__
+
     if not one_moment:
-        return list(in_order(list(numbers), needs, run_alone, parts.settings["parallelism"]).values())
+        return run_all(run_alone)
     with pinned(parts) as (moment, streams):
         a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
-        done = in_order(
-            list(numbers), needs, lambda number: run_at(a_pass, number), parts.settings["parallelism"]
-        )
-    return list(done.values())
+        return run_all(lambda number: run_at(a_pass, number))
 
 
 def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
@@ -261,7 +265,7 @@ def _hold(
     ]
     entries = [_skip(stream, now) for stream in changed if stream.held is not None]
     if changed:
-        with parts.catalog.database.writing() as connection:
+        with noting(parts, fence) as connection:
             note_held(connection, changed)
             add_refreshes(connection, entries)
         streams.update({stream.name: stream for stream in changed})
@@ -286,7 +290,7 @@ def _skip(stream: StreamTable, now: datetime) -> Refresh:
     )
 
 
-def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int) -> None:
+def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fence) -> None:
     """Due, and nothing changed: entered once until something does. Cron counts from the last look."""
     now = parts.clock.now()
     looked = [
@@ -313,7 +317,7 @@ def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int) -> None:
         for stream in looked
         if not stream.idle
     ]
-    with parts.catalog.database.writing() as connection:
+    with noting(parts, fence) as connection:
         note_idle(connection, looked, now)
         add_refreshes(connection, entries)
 
