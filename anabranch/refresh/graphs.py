@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from anabranch.errors import CircularDefinition
 from anabranch.graph.cycles import find_cycle
@@ -14,12 +15,20 @@ from anabranch.ledger.streams import Options, StreamTable, read_streams, store_g
 from anabranch.names import TableName
 from anabranch.settings import Settings
 
+MAX_REMEMBERED = 16
+"""Graphs that aren't worked out again while no definition changes."""
+
 Streams = Mapping[TableName, StreamTable]
 
 
 def graph_of(streams: Iterable[StreamTable]) -> Graph:
     """Who reads whom."""
-    return Graph({stream.name: frozenset(stream.inputs) for stream in streams})
+    return _graph(tuple((stream.name, stream.inputs) for stream in streams))
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _graph(inputs: tuple[tuple[TableName, tuple[TableName, ...]], ...]) -> Graph:
+    return Graph({name: frozenset(reads) for name, reads in inputs})
 
 
 def acyclic(graph: Graph) -> Graph:
@@ -36,7 +45,15 @@ def acyclic(graph: Graph) -> Graph:
 
 def units_of(graph: Graph, streams: Streams, settings: Settings) -> tuple[Unit, ...]:
     """What refreshes together, in an order in which it can."""
-    return units(graph, atomic_in(streams, settings))
+    atomic = frozenset(filter(atomic_in(streams, settings), graph.inputs))
+    return _units(tuple(graph.inputs.items()), atomic)
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _units(
+    inputs: tuple[tuple[TableName, frozenset[TableName]], ...], atomic: frozenset[TableName]
+) -> tuple[Unit, ...]:
+    return units(Graph(dict(inputs)), atomic.__contains__)
 
 
 def atomic_in(streams: Streams, settings: Settings) -> Callable[[TableName], bool]:

@@ -14,7 +14,7 @@ from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
 from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.records import Fence, Moment
-from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams
+from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams, retries
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
@@ -87,7 +87,7 @@ def tick(
     if chosen:
         with lease.kept():
             outcomes += _run(definitions, chosen, fence, observer, stopped)
-    report = _report(moment.lsn, outcomes, _next_look(parts, decisions))
+    report = _report(moment.lsn, outcomes, _next_look(parts, decisions, after_work=bool(chosen)))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
     return report
 
@@ -165,13 +165,14 @@ def _has_work(stream: StreamTable, moment: Moment) -> bool:
     return bool(changed_inputs(stream.reads, inputs)) or own is None or own.lsn != stream.version_lsn
 
 
-def _next_look(parts: Parts, decisions: Sequence[Decision]) -> datetime | None:
+def _next_look(parts: Parts, decisions: Sequence[Decision], *, after_work: bool) -> datetime | None:
     """When something is due, or tried again after a failure of this very tick."""
-    with parts.catalog.database.reading() as connection:
-        retries = [stream.retry_at for stream in read_streams(connection).values()]
+    moments = [next_wake(decisions)]
+    if after_work:
+        with parts.catalog.database.reading() as connection:
+            moments += retries(connection)
     now = parts.clock.now()
-    coming = [when for when in (next_wake(decisions), *retries) if when is not None and when > now]
-    return min(coming, default=None)
+    return min((when for when in moments if when is not None and when > now), default=None)
 
 
 # -- running --------------------------------------------------------------------------------------
