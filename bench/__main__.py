@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bench import commits, maintenance
+from bench import commits, idle, maintenance
 from bench.harness import Row, save, table
 
-TOPICS = {"commits": commits.measure}
+TOPICS = {"commits": commits.measure, "idle": idle.measure}
 
 
 def main() -> None:

@@ -82,15 +82,19 @@ class Database:
 
     def listen(self, heard: Callable[[], None], over: Event, patience: float) -> None:
         """Call `heard` whenever somebody notifies, until `over` is set. Only PostgreSQL does."""
+        from psycopg import Error
+
         while not over.is_set():
             try:
                 with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.detach()  # nobody else gets one that listens
                     connection.execute(text(f"LISTEN {CHANNEL}"))
-                    driver: Any = connection.connection.driver_connection
+                    heard()  # for what came while nobody listened
+                    driver: Any = connection.connection.dbapi_connection
                     while not over.is_set():
                         for _ in driver.notifies(timeout=patience, stop_after=1):
                             heard()
-            except DBAPIError:
+            except (DBAPIError, Error):
                 # Lost; those who wait look for themselves now and then.
                 over.wait(patience)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
@@ -14,6 +16,8 @@ from anabranch.names import TableName
 from anabranch.schema import Schema
 
 CATALOG_NAME = "anabranch"
+MAX_REMEMBERED = 20_000
+"""Rows that are not parsed again while they stay the same."""
 
 
 # -- the lake -------------------------------------------------------------------------------------
@@ -103,21 +107,23 @@ def read_tables(connection: Connection) -> list[TableRecord]:
         .where(t.tables.c.dropped_lsn.is_(None))
         .order_by(t.tables.c.namespace, t.tables.c.name)
     )
-    return [
-        TableRecord(
-            table_id=row.table_id,
-            name=TableName(row.namespace, row.name),
-            kind=row.kind,
-            schema=read_schema(row.schema),
-            created_lsn=row.created_lsn,
-            metadata_location=row.metadata_location,
-            head_lsn=row.head_lsn,
-            head_snapshot=row.head_snapshot,
-            rows=row.head_rows,
-            pointer=row.pointer,
-        )
-        for row in rows
-    ]
+    return list(map(_record, rows))
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _record(row: Any) -> TableRecord:
+    return TableRecord(
+        table_id=row.table_id,
+        name=TableName(row.namespace, row.name),
+        kind=row.kind,
+        schema=read_schema(row.schema),
+        created_lsn=row.created_lsn,
+        metadata_location=row.metadata_location,
+        head_lsn=row.head_lsn,
+        head_snapshot=row.head_snapshot,
+        rows=row.head_rows,
+        pointer=row.pointer,
+    )
 
 
 def foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:

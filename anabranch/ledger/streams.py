@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -17,6 +19,8 @@ from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.names import TableName
 
+MAX_REMEMBERED = 10_000
+"""Rows that aren't parsed again while they stay the same."""
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
 CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared"}
@@ -114,6 +118,14 @@ def immediate_ids(connection: Connection) -> frozenset[str]:
     return frozenset(
         connection.scalars(select(t.stream_tables.c.table_id).where(t.stream_tables.c.immediate == 1))
     )
+
+
+def retries(connection: Connection) -> list[datetime]:
+    """When stream tables that failed are tried again."""
+    retry_at = t.stream_tables.c.retry_at
+    return [
+        from_micros(micros) for micros in connection.scalars(select(retry_at).where(retry_at.is_not(None)))
+    ]
 
 
 def add_stream(connection: Connection, stream: StreamTable) -> None:
@@ -348,7 +360,9 @@ def _values(stream: StreamTable) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=MAX_REMEMBERED)
 def _stream(row: Any) -> StreamTable:
+    """Few of many rows change between two ticks: the others are known by what they hold."""
     return StreamTable(
         name=TableName(row.namespace, row.name),
         table_id=row.table_id,
@@ -359,8 +373,8 @@ def _stream(row: Any) -> StreamTable:
         refusal=row.refusal,
         status=row.status,
         status_reason=row.status_reason,
-        reads=None if row.reads is None else parse_reads(row.reads),
-        frontier=parse_frontier(row.frontier),
+        reads=None if row.reads is None else MappingProxyType(parse_reads(row.reads)),
+        frontier=MappingProxyType(parse_frontier(row.frontier)),
         version_lsn=row.version_lsn,
         effective_mode=row.effective_mode,
         mode_reason=row.mode_reason,

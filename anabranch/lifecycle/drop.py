@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 from anabranch.errors import CatalogUnavailable, HasDependents, Notice, WriteConflict
 from anabranch.ledger.database import Connection
@@ -23,17 +24,16 @@ def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tupl
     gone: tuple[TableName, ...] = ()
     groups: list[str] = []
 
-    def prepare(connection: Connection) -> GroupCommit:
+    def prepare(connection: Connection, attempt: str) -> GroupCommit:
         nonlocal gone
         groups.clear()
-        commit, gone = _commit(parts, connection, name, cascade, groups)
+        commit, gone = _commit(parts, connection, attempt, name, cascade, groups)
         return commit
 
     for _ in range(TRIES):
         parts.catalog.moment()
-
         attempt = parts.clock.new_id()
-        outcome = parts.catalog.commit_locked(attempt, prepare)
+        outcome = parts.catalog.commit_locked(attempt, partial(prepare, attempt=attempt))
         if isinstance(outcome, Unknown):
             outcome = parts.catalog.settle(outcome) or outcome
         if isinstance(outcome, Committed):
@@ -56,7 +56,7 @@ def tell_of_readers(parts: Parts, name: str) -> None:
 
 
 def _commit(
-    parts: Parts, connection: Connection, name: str, cascade: bool, groups: list[str]
+    parts: Parts, connection: Connection, attempt: str, name: str, cascade: bool, groups: list[str]
 ) -> tuple[GroupCommit, tuple[TableName, ...]]:
     streams = read_streams(connection)
     stream = found(streams, name)
@@ -82,4 +82,4 @@ def _commit(
         groups.extend(shrink_groups(inner))
         regroup(inner, parts.settings)
 
-    return GroupCommit(parts.clock.new_id(), "drop", steps, (forget,)), gone
+    return GroupCommit(attempt, "drop", steps, (forget,)), gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from anabranch.errors import CircularDefinition, InvalidOption
 from anabranch.graph.cycles import find_cycle
@@ -14,12 +15,20 @@ from anabranch.ledger.streams import Options, StreamTable, read_streams, store_g
 from anabranch.names import TableName
 from anabranch.settings import Settings
 
+MAX_REMEMBERED = 16
+"""Graphs that aren't worked out again while no definition changes."""
+
 Streams = Mapping[TableName, StreamTable]
 
 
 def graph_of(streams: Iterable[StreamTable]) -> Graph:
     """Who reads whom."""
-    return Graph({stream.name: frozenset(stream.inputs) for stream in streams})
+    return _graph(tuple((stream.name, stream.inputs) for stream in streams))
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _graph(inputs: tuple[tuple[TableName, tuple[TableName, ...]], ...]) -> Graph:
+    return Graph({name: frozenset(reads) for name, reads in inputs})
 
 
 def acyclic(graph: Graph) -> Graph:
@@ -41,7 +50,19 @@ def scheduled(streams: Streams) -> Graph:
 
 def units_of(streams: Streams, settings: Settings) -> tuple[Unit, ...]:
     """What refreshes together, in an order in which it can."""
-    return units(scheduled(streams), _atomic(streams, settings), declared_in(streams).values())
+    graph = scheduled(streams)
+    atomic = frozenset(filter(_atomic(streams, settings), graph.inputs))
+    declared = tuple(tuple(members) for members in declared_in(streams).values())
+    return _units(tuple(graph.inputs.items()), atomic, declared)
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _units(
+    inputs: tuple[tuple[TableName, frozenset[TableName]], ...],
+    atomic: frozenset[TableName],
+    declared: tuple[tuple[TableName, ...], ...],
+) -> tuple[Unit, ...]:
+    return units(Graph(dict(inputs)), atomic.__contains__, declared)
 
 
 def groups_of(streams: Streams, settings: Settings) -> tuple[Group, ...]:

@@ -11,14 +11,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from anabranch.errors import AnabranchError, BrokenDefinition, CommitError
-from anabranch.ledger import ledger
 from anabranch.ledger.history import FAILED, FULL, NO_DATA, ROLLED_BACK, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_trouble
 from anabranch.names import TableName
 from anabranch.refresh.backoff import retry_delay
 from anabranch.refresh.member import Job, Result, bring_up
 from anabranch.refresh.parallel import Failed, in_order
-from anabranch.refresh.passes import Pass, Seen
+from anabranch.refresh.passes import Pass, Seen, noting
 from anabranch.refresh.publish import Results, publish
 from anabranch.refresh.terms import Terms, View
 
@@ -76,8 +75,8 @@ def _refreshed(a_pass: Pass, jobs: Sequence[Job], group_id: int | None, view: Vi
     except CommitError:
         raise
     except Failed as failed:
-        if isinstance(failed.error, CommitError):
-            raise failed.error from None
+        if isinstance(failed.error, CommitError) or a_pass.is_observers(failed.error):
+            raise failed.error from failed.error.__cause__
         culprit = next(job.name for job in jobs if job.name == failed.key)
         note_failure(a_pass, [job.stream for job in jobs], culprit, failed.error, group_id)
         a_pass.say("group_rolled_back", culprit, error=str(failed.error), members=_names(jobs))
@@ -115,7 +114,7 @@ def _note_nothing(a_pass: Pass, results: Results) -> None:
         )
         for result in fresh
     ]
-    with a_pass.parts.catalog.database.writing() as connection:
+    with noting(a_pass.parts, a_pass.fence) as connection:
         note_idle(connection, [result.job.stream for result in results.values()], now)
         add_refreshes(connection, entries)
     a_pass.know(
@@ -161,9 +160,7 @@ def note_failure(
         )
         if failed:
             streams.append(_troubled(a_pass, stream, error, code, text))
-    with parts.catalog.database.writing() as connection:
-        if a_pass.fence is not None and not ledger.holds(connection, a_pass.fence):
-            return
+    with noting(parts, a_pass.fence) as connection:
         for stream in streams:
             store_trouble(connection, stream)
         add_refreshes(connection, entries)

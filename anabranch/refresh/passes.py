@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from anabranch.errors import CommitError
+from anabranch.errors import CommitError, FencedOff
 from anabranch.events import Event, Observer
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
@@ -49,6 +49,7 @@ class Pass:
     """Whether nothing in it reads past the lsn it began with."""
     published: dict[TableName, Version] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _observers_errors: list[Exception] = field(default_factory=list)
 
     @property
     def seen(self) -> Seen:
@@ -57,10 +58,18 @@ class Pass:
             return Seen(self.moment, self.streams)
 
     def say(self, kind: str, name: TableName | None = None, **detail: object) -> None:
-        """Tell the observers of the lake and of this pass."""
+        """Tell the observers of the lake and of this pass. What they raise is no failure of a refresh."""
         event = Event(kind, None if name is None else str(name), detail=detail)
-        self.parts.observer(event)
-        self.observer(event)
+        try:
+            self.parts.observer(event)
+            self.observer(event)
+        except Exception as error:
+            self._observers_errors.append(error)
+            raise
+
+    def is_observers(self, error: Exception) -> bool:
+        """Whether an observer raised it."""
+        return any(error is other for other in self._observers_errors)
 
     def take(self, steps: tuple[Step, ...], lsn: int, streams: Mapping[TableName, StreamTable]) -> None:
         """Take in what was just published."""
@@ -88,6 +97,20 @@ class Pass:
             rows=step.staged.rows,
             metadata_location=step.staged.metadata_location,
         )
+
+
+@contextmanager
+def noting(parts: Parts, fence: Fence | None) -> Iterator[Connection]:
+    """A transaction for what is noted outside of commits; refused, as those are, to one who leads no more."""
+    with parts.catalog.database.writing() as connection:
+        if fence is not None and not ledger.holds(connection, fence):
+            raise fenced_off(fence)
+        yield connection
+
+
+def fenced_off(fence: Fence) -> FencedOff:
+    """What one hears who was overtaken by another scheduler."""
+    return FencedOff(f"the lease {fence.lease} has passed to another holder")
 
 
 @contextmanager

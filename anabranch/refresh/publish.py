@@ -10,13 +10,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from anabranch.errors import CatalogUnavailable, FencedOff, WriteConflict
+from anabranch.errors import CatalogUnavailable, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.streams import ACTIVE, Read, StreamTable, move_stream, next_epoch, store_progress
 from anabranch.names import TableName
 from anabranch.refresh.member import STREAM, Result
-from anabranch.refresh.passes import Pass
+from anabranch.refresh.passes import Pass, fenced_off
 from anabranch.refresh.plan import Planned
 from anabranch.storage.commit import (
     Committed,
@@ -77,12 +77,11 @@ def publish(
         new_id = parts.clock.new_id
         steps: list[Step] = [step for table in tables for step in table.stage(attempt, new_id())]
         numbered = bool(steps) or before is not None
+        kind = "refresh" if any(result.touched for result in results.values()) else "define"
         immediate = [result for result in results.values() if result.job.stream.immediate]
         checks = tuple(check for result in immediate for check in input_checks(result, results))
         entry: Entry = enter
-        return GroupCommit(
-            attempt, "refresh", tuple(steps), (entry,), a_pass.fence, checks, numbered=numbered
-        )
+        return GroupCommit(attempt, kind, tuple(steps), (entry,), a_pass.fence, checks, numbered=numbered)
 
     parts.failpoints.hit("commit.before_metadata")
     commit = staged()
@@ -95,7 +94,7 @@ def publish(
                 a_pass.take(commit.steps, lsn, entered)
                 return lsn
             case Fenced(fence):
-                raise FencedOff(f"the lease {fence.lease} has passed to another holder")
+                raise fenced_off(fence)
             case Conflict(name):
                 _rebase(a_pass, tables, name)
                 commit = staged()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from anabranch.errors import CommitError
+from anabranch.errors import CatalogUnavailable, CommitError
 from anabranch.ledger import ledger
 from anabranch.ledger.records import Fence
 from anabranch.parts import Parts
@@ -37,9 +37,9 @@ class Lease:
         return self.fence
 
     def release(self) -> None:
-        """Let another scheduler lead at once."""
+        """Let another scheduler lead at once; where that can't be said now, the lease runs out."""
         if self.fence is not None:
-            with self._parts.catalog.database.writing() as connection:
+            with suppress(CatalogUnavailable), self._parts.catalog.database.writing() as connection:
                 ledger.release_lease(connection, self.fence)
             self.fence = None
 

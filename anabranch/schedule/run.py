@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from types import FrameType
 
-from anabranch.errors import CatalogUnavailable, FencedOff
+from anabranch.errors import CatalogUnavailable, CommitUnknown, FencedOff
 from anabranch.events import Observer, ignore
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
@@ -33,11 +33,10 @@ def run(
             while not stop.is_set():
                 try:
                     report = tick(definitions, lease, observer=observer, stopped=stop.is_set)
-                except (FencedOff, CatalogUnavailable):
-                    # Another leads by now, or nobody can: nothing of ours was published, look again later.
+                    waker.wait(report.lsn, _until(parts, report))
+                except (FencedOff, CatalogUnavailable, CommitUnknown):
+                    # Another leads by now, or nobody can. What was published is whole: look again later.
                     waker.pause(PAUSE_AFTER_LOSS)
-                    continue
-                waker.wait(report.lsn, _until(parts, report))
         finally:
             lease.release()
 

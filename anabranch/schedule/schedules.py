@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
@@ -154,6 +154,11 @@ def parse_schedule(value: object) -> Schedule:
         return ByHand()
     if not isinstance(value, str):
         raise InvalidSchedule(f"a schedule must be text or None, not {type(value).__name__}", hint=HINT)
+    return _parsed(value)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(value: str) -> Schedule:
     words = value.split()
     match words:
         case [word] if word.lower() == "calculated":

@@ -12,11 +12,10 @@ from datetime import datetime
 from anabranch.errors import WriteConflict
 from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
-from anabranch.ledger import ledger
 from anabranch.ledger.declared import RefreshGroup, read_declared
 from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.records import Fence, Moment
-from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams
+from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams, retries
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
@@ -25,7 +24,7 @@ from anabranch.refresh.group import ONE_LSN, GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
-from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.passes import Pass, noting, pinned
 from anabranch.refresh.plan import changed_inputs
 from anabranch.refresh.terms import terms_of
 from anabranch.schedule.due import Decision, MemberState, due, next_wake
@@ -93,7 +92,8 @@ def tick(
         with lease.kept():
             lsn, done = _run(definitions, chosen, behind, fence, observer, stopped)
             outcomes += done
-    report = _report(lsn, outcomes, _next_look(parts, decisions))
+    after_work = bool(chosen or behind)
+    report = _report(lsn, outcomes, _next_look(parts, decisions, after_work=after_work))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
     return report
 
@@ -196,13 +196,14 @@ def _has_work(stream: StreamTable, moment: Moment) -> bool:
     return bool(changed_inputs(stream.reads, inputs)) or own is None or own.lsn != stream.version_lsn
 
 
-def _next_look(parts: Parts, decisions: Sequence[Decision]) -> datetime | None:
+def _next_look(parts: Parts, decisions: Sequence[Decision], *, after_work: bool) -> datetime | None:
     """When something is due, or tried again after a failure of this very tick."""
-    with parts.catalog.database.reading() as connection:
-        retries = [stream.retry_at for stream in read_streams(connection).values()]
+    moments = [next_wake(decisions)]
+    if after_work:
+        with parts.catalog.database.reading() as connection:
+            moments += retries(connection)
     now = parts.clock.now()
-    coming = [when for when in (next_wake(decisions), *retries) if when is not None and when > now]
-    return min(coming, default=None)
+    return min((when for when in moments if when is not None and when > now), default=None)
 
 
 # -- running --------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ def _run(
             return moment.lsn, [*caught_up, *done.values()]
     except Failed as failed:
         # Not of one unit: the lease or the database is lost, or an observer raised.
-        raise failed.error from None
+        raise failed.error from failed.error.__cause__
 
 
 def _one_moment(parts: Parts) -> bool:
@@ -310,10 +311,9 @@ def _hold(
     ]
     entries = [_skip(stream, now) for stream in changed if stream.held is not None]
     if changed:
-        with parts.catalog.database.writing() as connection:
-            if ledger.holds(connection, fence):
-                note_held(connection, changed)
-                add_refreshes(connection, entries)
+        with noting(parts, fence) as connection:
+            note_held(connection, changed)
+            add_refreshes(connection, entries)
         streams.update({stream.name: stream for stream in changed})
     for name, reason in held.items():
         say(Event("skipped", str(name), detail={"reason": reason}))
@@ -363,10 +363,9 @@ def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fe
         for stream in looked
         if not stream.idle
     ]
-    with parts.catalog.database.writing() as connection:
-        if ledger.holds(connection, fence):
-            note_idle(connection, looked, now)
-            add_refreshes(connection, entries)
+    with noting(parts, fence) as connection:
+        note_idle(connection, looked, now)
+        add_refreshes(connection, entries)
 
 
 def _report(lsn: int, outcomes: Sequence[_Outcome], next_due: datetime | None) -> TickReport:

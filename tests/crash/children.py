@@ -14,6 +14,7 @@ import subprocess
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,9 +23,12 @@ from typing import Any
 import anabranch as ab
 from anabranch.failpoints import Failpoints
 from tests.crash.scripts import SCRIPTS
+from tests.crash.stream_scripts import STREAM_SCRIPTS
+from tests.engines.lakes import duck_lake
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tests.crash.children"]
+OPENERS: dict[str, Callable[..., ab.Lake]] = {"spark": ab.connect, "duck": duck_lake}
 
 
 @dataclass(frozen=True)
@@ -38,17 +42,18 @@ class Job:
     attempt: str | None = None
     now: str | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    engine: str = "spark"
 
     def run(self) -> Any:
         """Do it, here and now."""
-        with ab.connect(
+        with OPENERS[self.engine](
             self.location,
             catalog=self.catalog,
             clock=ab.ManualClock(datetime.fromisoformat(self.now) if self.now else None),
             failpoints=Failpoints.from_text(self.failpoints) if self.failpoints else None,
             **self.settings,
         ) as lake:
-            return SCRIPTS[self.script](lake, self.attempt)
+            return {**SCRIPTS, **STREAM_SCRIPTS}[self.script](lake, self.attempt)
 
 
 @dataclass(frozen=True)

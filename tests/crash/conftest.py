@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 import anabranch as ab
 from tests.crash.children import Children, Job
+from tests.engines.lakes import duck_lake
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class Spot:
         """A script for a child to run here."""
         now = self.clock.now().isoformat()
         return Job(script, str(self.location), self.catalog, failpoints, attempt, now, settings)
+
+    def open_duck(self, **options: Any) -> ab.Lake:
+        """The same on the engine for tests."""
+        return duck_lake(self.location, catalog=self.catalog, **{"clock": self.clock, **options})
+
+    def duck_job(self, script: str, failpoints: str = "", attempt: str | None = None, **settings: str) -> Job:
+        """A script for a child to run on the engine for tests."""
+        return replace(self.job(script, failpoints, attempt, **settings), engine="duck")
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from tests.crash import scripts
 from tests.crash.conftest import Spot
 from tests.crash.model import bag, check_history, state_of
 from tests.crash.reachable import Survey, stored_files, survey
+from tests.crash.stream_scripts import prepare_streams
 
 SCHEMA = scripts.SCHEMA
 IN_THE_TRANSACTION = COMMIT_POINTS[COMMIT_POINTS.index("commit.before_transaction") + 1 :]
@@ -281,3 +282,19 @@ def test_the_same_attempt_in_two_processes_at_once_is_applied_once(
     assert answers == [2, 2]
     assert slow.lsn == 2
     assert slow.arrow("t").num_rows == 1
+
+
+@pytest.mark.parametrize("point", IN_THE_TRANSACTION)
+def test_dropping_a_stream_table_whose_answer_was_lost_is_looked_up(spot: Spot, point: str):
+    failpoints = Failpoints()
+    with spot.open_duck(failpoints=failpoints) as lake:
+        prepare_streams(lake, "single")
+        failpoints.arm(point, Times(1))
+        if point == "commit.after_commit":
+            lake.drop_stream_table("by_region")
+        else:
+            with pytest.raises(CatalogUnavailable):
+                lake.drop_stream_table("by_region")
+            lake.drop_stream_table("by_region")
+        assert lake.status() == []
+        assert "by_region" not in {table.name for table in lake.tables()}
