@@ -128,7 +128,7 @@ def test_every_script_killed_anywhere_happened_whole_or_not_at_all(
     die_and_recover(spot, children, case)
 
 
-def test_a_chain_killed_at_every_point_keeps_what_it_published(sqlite_spot: Spot, children: Children):
+def test_a_chain_killed_here_and_there_keeps_what_it_published(sqlite_spot: Spot, children: Children):
     """Crash after crash on one lake: each table of a chain is published by itself."""
     lake = Lineage(sqlite_spot, "chain")
     for case in CHAIN[::5]:
@@ -139,14 +139,14 @@ def test_a_chain_killed_at_every_point_keeps_what_it_published(sqlite_spot: Spot
 
 
 @pytest.mark.parametrize("script", ["create_shape", "alter_query", "drop_branch"])
-def test_a_definition_killed_at_every_point_in_turn_is_there_or_not(
+def test_a_definition_killed_here_and_there_in_turn_is_there_or_not(
     sqlite_spot: Spot, children: Children, script: str
 ):
     """Each attempt finds what the dead ones left; only the one that was decided changed anything."""
     lake = Lineage(sqlite_spot, None if script == "create_shape" else "diamond")
     if script in CHANGED_FIRST:
         lake.change()
-    for case in [case for case in LIFECYCLE if case.script == script and not case.decided]:
+    for case in [case for case in LIFECYCLE if case.script == script and not case.decided][::2]:
         lake.die(children, case)
     lake.sweep()
     lake.die(children, Case(script, "diamond", "commit.after_commit"))

@@ -179,6 +179,7 @@ def test_a_leader_that_is_asked_to_stop_is_replaced_at_once(shop: Shop):
     shop.check(publications=2)
 
 
+@pytest.mark.slow
 def test_two_schedulers_that_start_together_do_everything_once(shop: Shop):
     with shop.scheduler() as one, shop.scheduler() as two:
         for scheduler in (one, two):
