@@ -68,6 +68,9 @@ def refresh(
     """Apply what the sources' changes make of the stored rows."""
     counts = RowCounts()
     staged = dict(above)
+    # Its own state is read as it is stored: whatever the earlier moment shows of that, it is older.
+    inputs = {name: version for name, version in since.versions.items() if name in definition.tables}
+    since = replace(since, versions=inputs)
     for kept in definition.pieces:
         table = tables[kept.table]
         sources = Sources(parts, since, until, staged)

@@ -25,7 +25,7 @@ class Kept:
         """Whether the plan's rows could be held against the text's."""
         tables = {
             kept.table: WorkingTable.create(
-                parts.reader, parts.clock.new_id(), kept.table, "stream", kept.schema
+                parts.reader, parts.clock.new_id(), kept.table, "source", kept.schema
             )
             for kept in self.definition.pieces
         }
