@@ -29,7 +29,7 @@ from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
-from anabranch.refresh.publish import Groups, publish
+from anabranch.refresh.publish import Groups, Results, frontier_of, publish
 from anabranch.sql.query import parse_query
 
 
@@ -132,8 +132,11 @@ def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Gra
     unfilled = [
         read for read in graph.inputs[name] if (known := after.get(read)) is not None and not known.filled
     ]
-    if unfilled and altered.filled:
-        raise RefreshHeld(f'"{name}" can\'t read "{unfilled[0]}" yet, which is not filled')
+    if unfilled:
+        raise RefreshHeld(
+            f'"{name}" can\'t read "{min(unfilled)}" yet, which is not filled',
+            hint=f'refresh_stream_table("{min(unfilled)}") fills it.',
+        )
     anew = "its query was altered"
     jobs = [
         Job(altered, definition, anew=anew) if member == name else Job(after[member])
@@ -145,6 +148,8 @@ def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Gra
     except Failed as failed:
         raise failed.error from None
 
+    _check_forward(a_pass, results)
+
     def enter(connection: Connection, streams: Streams) -> Groups:
         store_definition(connection, streams[name])
         if altered.status == ERROR:
@@ -153,3 +158,16 @@ def _publish(a_pass: Pass, altered: StreamTable, definition: Defined, graph: Gra
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter)
+
+
+def _check_forward(a_pass: Pass, results: Results) -> None:
+    """Contents never go back in time: refuse what would be read, if it is behind what is shown."""
+    for name in results:
+        before, after = a_pass.streams[name].frontier, frontier_of(a_pass, results, name)
+        behind = [source for source, lsn in before.items() if after.get(source, lsn) < lsn]
+        if behind:
+            raise RefreshHeld(
+                f'"{name}" would go back in time: what it would read is behind in "{min(behind)}"',
+                detail=f"shown is {before[min(behind)]}, it would be {after[min(behind)]}.",
+                hint="refresh what it would read first: refresh_stream_table(name).",
+            )
