@@ -227,8 +227,11 @@ class Watch:
         return self._duck.sql(query).to_arrow_table()
 
     def _agrees(self, entry: Refresh) -> bool:
-        """Whether all paths from any source to a version carry the same version of it."""
-        return all(len(lsns) == 1 for lsns in self._carried(entry).values())
+        """Whether all paths from any source to a version carry what the frontier says."""
+        until = {str(source): lsn for source, lsn in entry.until.items()}
+        return all(
+            lsns == {self._source(name, until[name])[0]} for name, lsns in self._carried(entry).items()
+        )
 
     def _carried(self, entry: Refresh) -> dict[str, set[int]]:
         carried: dict[str, set[int]] = defaultdict(set)
