@@ -281,7 +281,7 @@ class Watch:
             lsns = {entry.lsn for entry in entries} - {None}
             assert len(lsns) == 1, f"group {number} published epoch {epoch} under {lsns}"
             assert len(entries) == len(members), f"group {number} has epoch {epoch} twice"
-            if number in groups:
+            if number in groups and epoch == epochs[number]:
                 filled = {name for name in groups[number] if self._entries.get(name)}
                 assert members == filled, f"of group {number}, {filled}, only {members} were published"
             known, before = self._groups.get(number, (frozenset(), None))
