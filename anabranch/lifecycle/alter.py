@@ -37,7 +37,7 @@ from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
-from anabranch.refresh.publish import Groups, publish
+from anabranch.refresh.publish import Groups, Results, frontier_of, publish
 from anabranch.sql.query import parse_query
 
 
@@ -143,8 +143,11 @@ def _publish(
     unfilled = [
         read for read in graph.inputs[name] if (known := after.get(read)) is not None and not known.filled
     ]
-    if unfilled and altered.filled:
-        raise RefreshHeld(f'"{name}" can\'t read "{unfilled[0]}" yet, which is not filled')
+    if unfilled:
+        raise RefreshHeld(
+            f'"{name}" can\'t read "{min(unfilled)}" yet, which is not filled',
+            hint=f'refresh_stream_table("{min(unfilled)}") fills it.',
+        )
     why = "its query was altered" if anew else None
     jobs = [
         Job(altered, definition, anew=why) if member == name else Job(after[member])
@@ -156,6 +159,8 @@ def _publish(
     except Failed as failed:
         raise failed.error from None
 
+    _check_forward(a_pass, results)
+
     def enter(connection: Connection, streams: Streams) -> Groups:
         store_definition(connection, streams[name])
         if altered.status == ERROR:
@@ -164,3 +169,16 @@ def _publish(
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter)
+
+
+def _check_forward(a_pass: Pass, results: Results) -> None:
+    """Contents never go back in time: refuse what would be read, if it is behind what is shown."""
+    for name in results:
+        before, after = a_pass.streams[name].frontier, frontier_of(results, name)
+        behind = [source for source, lsn in before.items() if after.get(source, lsn) < lsn]
+        if behind:
+            raise RefreshHeld(
+                f'"{name}" would go back in time: what it would read is behind in "{min(behind)}"',
+                detail=f"shown is {before[min(behind)]}, it would be {after[min(behind)]}.",
+                hint="refresh what it would read first: refresh_stream_table(name).",
+            )

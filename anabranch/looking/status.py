@@ -8,9 +8,12 @@ from datetime import datetime
 
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
+from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.names import TableName
 from anabranch.parts import Parts
+from anabranch.refresh.graphs import graph_of
+from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.tick import schedules_in_force
 
@@ -59,10 +62,12 @@ def status(parts: Parts) -> list[StreamTableStatus]:
     moment = parts.catalog.moment_and(look)
     now = parts.clock.now()
     schedules = schedules_in_force(parts, streams)
-    ids = {name: version.table_id for name, version in moment.versions.items()}
+    timestamps: dict[TableName, datetime | None] = {}
+    for name in graph_of(streams.values()).order():
+        timestamps[name] = _data_timestamp(streams[name], moment, missed, timestamps, now)
     found = []
     for name, stream in streams.items():
-        timestamp = _data_timestamp(stream, ids, missed, now)
+        timestamp = timestamps[name]
         version = moment.versions.get(name)
         found.append(
             StreamTableStatus(
@@ -92,16 +97,22 @@ def status(parts: Parts) -> list[StreamTableStatus]:
 
 def _data_timestamp(
     stream: StreamTable,
-    ids: Mapping[TableName, str],
+    moment: Moment,
     missed: Mapping[tuple[str, int], datetime | None],
+    upstream: Mapping[TableName, datetime | None],
     now: datetime,
 ) -> datetime | None:
     """The time of the first commit that isn't reflected; now, if there is none."""
-    if not stream.filled:
+    if stream.reads is None:
         return None
+    known = {name: moment.versions[name] for name in stream.inputs if name in moment.versions}
+    if not changed_inputs(stream.reads, known):
+        # It has read all there is: it is as fresh as what it reads, whatever that left out.
+        return min((when for name in known if (when := upstream.get(name)) is not None), default=now)
     pending = [
         when
         for source, lsn in stream.frontier.items()
-        if source in ids and (when := missed.get((ids[source], lsn))) is not None
+        if source in moment.versions
+        and (when := missed.get((moment.versions[source].table_id, lsn))) is not None
     ]
     return min(pending, default=now)

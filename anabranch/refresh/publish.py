@@ -13,7 +13,15 @@ from types import MappingProxyType
 from anabranch.errors import CatalogUnavailable, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
-from anabranch.ledger.streams import ACTIVE, Read, StreamTable, move_stream, next_epoch, store_progress
+from anabranch.ledger.streams import (
+    ACTIVE,
+    Read,
+    StreamTable,
+    move_stream,
+    next_epoch,
+    read_streams,
+    store_progress,
+)
 from anabranch.names import TableName
 from anabranch.refresh.member import STREAM, Result
 from anabranch.refresh.passes import Pass, fenced_off
@@ -57,6 +65,7 @@ def publish(
     entered: dict[TableName, StreamTable] = {}
 
     def enter(connection: Connection, lsn: int) -> None:
+        _check_where_they_stood(a_pass, results, connection)
         streams = {name: after_commit(a_pass, results, name, lsn) for name in results}
         for name, result in results.items():
             if result.job.stream.table_id not in ("", streams[name].table_id):
@@ -131,6 +140,18 @@ def _rebase(a_pass: Pass, tables: Sequence[WorkingTable], name: TableName | None
         if head is None or (head.table_id, head.lsn) != (table.version.table_id, table.version.lsn):
             raise _overtaken(name)
         table.rebase(head)
+
+
+def _check_where_they_stood(a_pass: Pass, results: Results, connection: Connection) -> None:
+    """Give way to whoever moved a member meanwhile: a refresh that changes no rows touches no table."""
+    now = read_streams(connection)
+    for name in results:
+        if (before := a_pass.streams.get(name)) is not None and (
+            (found := now.get(name)) is None
+            or (found.table_id, found.query, found.reads, found.version_lsn)
+            != (before.table_id, before.query, before.reads, before.version_lsn)
+        ):
+            raise _overtaken(name)
 
 
 def _overtaken(name: TableName | None) -> WriteConflict:

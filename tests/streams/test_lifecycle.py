@@ -364,3 +364,30 @@ def test_a_suspended_stream_table_stays_as_it_is_until_it_is_resumed(shop, clock
     shop.resume_stream_table("by_region")
     assert shop.tick().refreshed == ("by_region",)
     assert rows(shop, "by_region")[("north", Decimal(11), 2)] == 1
+
+
+def test_a_table_that_is_altered_is_not_filled_from_one_that_is_not(shop):
+    shop.create_stream_table("ids", "SELECT id FROM sales", initialize=False)
+    shop.create_stream_table("many", "SELECT COUNT(*) AS n FROM ids", initialize=False)
+    with pytest.raises(RefreshHeld):
+        shop.alter_stream_table("many", query="SELECT COUNT(*) + 1 AS n FROM ids")
+    assert one(shop, "many").status == "INITIALIZING"
+    assert rows(shop, "many") == {}
+    shop.refresh_stream_table("ids")
+    shop.alter_stream_table("many", query="SELECT COUNT(*) + 1 AS n FROM ids")
+    assert rows(shop, "many") == {(4,): 1}
+
+
+def test_a_query_that_reads_what_is_behind_does_not_take_a_table_back_in_time(shop):
+    shop.create_stream_table("ids", "SELECT id FROM sales", schedule=None)
+    shop.create_stream_table("copy", "SELECT id FROM sales", schedule=None)
+    sell(shop, 4)
+    shop.refresh_stream_table("copy")
+    before = everything(shop)
+    with pytest.raises(RefreshHeld) as error:
+        shop.alter_stream_table("copy", query="SELECT id FROM ids")
+    assert "back in time" in error.value.message
+    assert everything(shop) == before
+    shop.refresh_stream_table("ids")
+    shop.alter_stream_table("copy", query="SELECT id FROM ids")
+    assert rows(shop, "copy") == rows(shop, "ids")

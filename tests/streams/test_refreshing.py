@@ -337,3 +337,13 @@ def test_by_hand_a_suspended_upstream_is_read_as_it_is(shop):
         shop.refresh_stream_table("c")
     assert any("suspended" in str(notice.message) for notice in notices)
     assert all_right(shop)
+
+
+def test_what_reads_a_table_that_moved_without_rows_is_as_fresh_as_that(shop, clock):
+    shop.create_stream_table("south", "SELECT id, amount FROM sales WHERE region = 'south'", schedule="1m")
+    shop.create_stream_table("many", "SELECT COUNT(*) AS n FROM south", schedule="1m")
+    sell(shop, 4, region="north")
+    clock.advance(60)
+    shop.tick()
+    assert one(shop, "south").lag_seconds == 0
+    assert one(shop, "many").lag_seconds == 0

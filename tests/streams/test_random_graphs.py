@@ -1,0 +1,35 @@
+"""Graphs of any shape, in which anything happens in any order: right at every version."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from tests.engines.lakes import duck_lake
+from tests.streams.worlds import live_through
+
+QUICK = 16
+MANY = int(os.environ.get("ANABRANCH_TEST_WORLDS", "500"))
+FIRST = int(os.environ.get("ANABRANCH_TEST_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
+
+
+def live(place: Path, seed: int) -> None:
+    clock = ab.ManualClock()
+    with duck_lake(place, clock=clock) as lake:
+        assert live_through(lake, clock, seed).checked
+
+
+@pytest.mark.parametrize("seed", range(QUICK))
+def test_whatever_happens_every_version_is_its_query_at_its_frontier(place, seed):
+    live(place, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_in_many_worlds_every_version_is_its_query_at_its_frontier(tmp_path):
+    for number in range(MANY):
+        live(tmp_path / f"lake{number}", FIRST + number)
