@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import anabranch as ab
 from anabranch.ledger import ledger
-from anabranch.ledger.history import SUCCEEDED, Refresh, read_refreshes
+from anabranch.ledger.history import IMMEDIATE, SUCCEEDED, Refresh, read_refreshes
 from anabranch.ledger.streams import StreamTable, epochs, read_streams
 from anabranch.names import TableName
 from anabranch.refresh.member import STATE, STREAM
@@ -43,9 +43,11 @@ def check_promises(lake: ab.Lake) -> None:
         assert lake.verify(str(name)).ok, name
     _check_groups(streams, counted, history)
     commits = {commit.lsn: commit.kind for commit in lake.commits()}
-    assert {entry.lsn for entry in history if entry.lsn is not None and entry.lsn >= min(commits)} == {
+    shown = [entry for entry in history if entry.lsn is not None and entry.lsn >= min(commits)]
+    assert {entry.lsn for entry in shown if entry.action != IMMEDIATE} == {
         lsn for lsn, kind in commits.items() if kind == "refresh"
     }
+    assert {commits[entry.lsn or 0] for entry in shown if entry.action == IMMEDIATE} <= {"write"}
 
 
 def _check_history(name: TableName, history: list[Refresh], lsns: list[int], stream: StreamTable) -> None:
