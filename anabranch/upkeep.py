@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from anabranch.events import Event
-from anabranch.ledger import ledger
+from anabranch.ledger import ledger, pins
 from anabranch.ledger.database import Connection
 from anabranch.ledger.history import forget_refreshes
 from anabranch.ledger.records import Moment, Version
@@ -65,7 +65,7 @@ def _raise_floor(parts: Parts) -> int:
     with parts.catalog.database.writing() as connection:
         now = parts.clock.now()
         wanted = ledger.lsn_before(connection, now - parts.settings["snapshot_retention"])
-        held = (ledger.lowest_pin(connection, now), lowest_needed(connection))
+        held = (pins.lowest_pin(connection, now), lowest_needed(connection))
         floor = min([wanted, *(lsn for lsn in held if lsn is not None)])
         ledger.raise_floor(connection, floor)
         return ledger.floor_lsn(connection)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 
 from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
-from anabranch.ledger.records import Commit, Fence, Moment, TableRecord, Version, read_schema, show_schema
+from anabranch.ledger.records import Commit, Moment, TableRecord, Version, read_schema, show_schema
 from anabranch.names import TableName
 from anabranch.schema import Schema
 
@@ -453,78 +453,6 @@ def move_head(connection: Connection, table_id: str, metadata_location: str) -> 
 def drop_table(connection: Connection, table_id: str, lsn: int) -> None:
     """The table is gone from `lsn` on; before, it stays readable."""
     connection.execute(update(t.tables).where(t.tables.c.table_id == table_id).values(dropped_lsn=lsn))
-
-
-# -- pins -----------------------------------------------------------------------------------------
-
-
-def pin(
-    connection: Connection, *, pin: str, lsn: int, kind: str, holder: str, expires_at: datetime | None
-) -> None:
-    """Keep everything that a reader at `lsn` needs until `expires_at` (None: until unpinned)."""
-    values = {
-        "lsn": lsn,
-        "kind": kind,
-        "holder": holder,
-        "expires_at": None if expires_at is None else to_micros(expires_at),
-    }
-    changed = connection.execute(update(t.pins).where(t.pins.c.pin == pin).values(**values))
-    if changed.rowcount == 0:
-        connection.execute(insert(t.pins).values(pin=pin, **values))
-
-
-def unpin(connection: Connection, pin: str) -> None:
-    """Let go; nothing happens if it is gone already."""
-    connection.execute(delete(t.pins).where(t.pins.c.pin == pin))
-
-
-def lowest_pin(connection: Connection, now: datetime) -> int | None:
-    """The oldest lsn that somebody still holds; pins that ran out are removed."""
-    connection.execute(delete(t.pins).where(t.pins.c.expires_at < to_micros(now)))
-    found = connection.scalar(select(func.min(t.pins.c.lsn)))
-    return None if found is None else int(found)
-
-
-# -- leases ---------------------------------------------------------------------------------------
-
-
-def take_lease(
-    connection: Connection, *, lease: str, holder: str, now: datetime, until: datetime
-) -> Fence | None:
-    """Take or renew a lease; None while somebody else holds it.
-
-    The term grows whenever the holder changes, so an old holder's commits can be told apart.
-    """
-    row = connection.execute(select(t.leases).where(t.leases.c.name == lease)).one_or_none()
-    if row is None:
-        connection.execute(
-            insert(t.leases).values(name=lease, holder=holder, term=1, expires_at=to_micros(until))
-        )
-        return Fence(lease, 1)
-    if row.holder != holder and row.expires_at > to_micros(now):
-        return None
-    term = row.term if row.holder == holder else row.term + 1
-    connection.execute(
-        update(t.leases)
-        .where(t.leases.c.name == lease)
-        .values(holder=holder, term=term, expires_at=to_micros(until))
-    )
-    return Fence(lease, term)
-
-
-def holds(connection: Connection, fence: Fence) -> bool:
-    """Whether the lease is still in that term."""
-    term = connection.scalar(select(t.leases.c.term).where(t.leases.c.name == fence.lease))
-    return term == fence.term
-
-
-def release_lease(connection: Connection, fence: Fence) -> None:
-    """Let others take the lease at once."""
-    connection.execute(
-        update(t.leases)
-        .where(t.leases.c.name == fence.lease, t.leases.c.term == fence.term)
-        .values(expires_at=0, holder="")
-    )
 
 
 # -- settings and garbage -------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
 from anabranch.refresh.graphs import graph_of, groups_of
 from anabranch.schedule.schedules import show_schedule
-from anabranch.schedule.tick import schedules_in_force
+from anabranch.schedule.work import schedules_in_force
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from anabranch.graph.groups import implied
 from anabranch.ledger.declared import read_declared
-from anabranch.ledger.streams import epochs, read_streams
+from anabranch.ledger.groups import epochs
+from anabranch.ledger.streams import read_streams
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import declared_in, groups_of, policy_of, scheduled
 

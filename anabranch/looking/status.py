@@ -15,7 +15,7 @@ from anabranch.parts import Parts
 from anabranch.refresh.graphs import graph_of
 from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.schedules import show_schedule
-from anabranch.schedule.tick import schedules_in_force
+from anabranch.schedule.work import schedules_in_force
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.engine.base import Frame
 from anabranch.errors import UnsupportedStatement, VersionExpired
-from anabranch.ledger import ledger
+from anabranch.ledger import pins
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -65,7 +65,7 @@ class Snapshot:
                 return
             self._closed = True
         with self._parts.catalog.database.writing() as connection:
-            ledger.unpin(connection, self._pin)
+            pins.unpin(connection, self._pin)
 
     def __enter__(self) -> Snapshot:
         return self
@@ -79,7 +79,7 @@ class Snapshot:
         return f"Snapshot(lsn={self.lsn})"
 
     def _hold(self, connection: Any, lsn: int) -> None:
-        ledger.pin(
+        pins.pin(
             connection,
             pin=self._pin,
             lsn=lsn,

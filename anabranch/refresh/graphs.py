@@ -11,7 +11,8 @@ from anabranch.graph.graph import Graph
 from anabranch.graph.groups import Group, groups
 from anabranch.graph.units import Unit, units
 from anabranch.ledger.database import Connection
-from anabranch.ledger.streams import Options, StreamTable, read_streams, store_groups
+from anabranch.ledger.groups import store_groups
+from anabranch.ledger.streams import Options, StreamTable, read_streams
 from anabranch.names import TableName
 from anabranch.settings import Settings
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.errors import CommitError, FencedOff
 from anabranch.events import Event, Observer
-from anabranch.ledger import ledger
+from anabranch.ledger import leases, pins
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Fence, Moment, Version
 from anabranch.ledger.streams import StreamTable, read_streams
@@ -103,7 +103,7 @@ class Pass:
 def noting(parts: Parts, fence: Fence | None) -> Iterator[Connection]:
     """A transaction for what is noted outside of commits; refused, as those are, to one who leads no more."""
     with parts.catalog.database.writing() as connection:
-        if fence is not None and not ledger.holds(connection, fence):
+        if fence is not None and not leases.holds(connection, fence):
             raise fenced_off(fence)
         yield connection
 
@@ -122,7 +122,7 @@ def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]
     def hold(connection: Connection, lsn: int) -> None:
         expires = parts.clock.now() + parts.settings["pin_lifetime"]
         holder = f"{socket.gethostname()}:{os.getpid()}"[:255]
-        ledger.pin(connection, pin=pin, lsn=lsn, kind="refresh", holder=holder, expires_at=expires)
+        pins.pin(connection, pin=pin, lsn=lsn, kind="refresh", holder=holder, expires_at=expires)
 
     def look_and_hold(connection: Connection, lsn: int) -> None:
         nonlocal streams
@@ -139,7 +139,7 @@ def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]
         done.set()
         renewing.join()
         with parts.catalog.database.writing() as connection:
-            ledger.unpin(connection, pin)
+            pins.unpin(connection, pin)
 
 
 def _renew(parts: Parts, hold: Callable[[Connection, int], None], lsn: int, done: threading.Event) -> None:

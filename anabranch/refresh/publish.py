@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 from anabranch.errors import CatalogUnavailable, WriteConflict
 from anabranch.ledger.database import Connection
+from anabranch.ledger.groups import next_epoch
 from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
 from anabranch.ledger.streams import (
     ACTIVE,
     Read,
     StreamTable,
     move_stream,
-    next_epoch,
     read_streams,
     store_progress,
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from anabranch.errors import CatalogUnavailable, CommitError
-from anabranch.ledger import ledger
+from anabranch.ledger import leases
 from anabranch.ledger.records import Fence
 from anabranch.parts import Parts
 
@@ -31,7 +31,7 @@ class Lease:
         now = self._parts.clock.now()
         until = now + self._parts.settings["scheduler_lease"]
         with self._parts.catalog.database.writing() as connection:
-            self.fence = ledger.take_lease(
+            self.fence = leases.take_lease(
                 connection, lease=SCHEDULER, holder=self._holder, now=now, until=until
             )
         return self.fence
@@ -40,7 +40,7 @@ class Lease:
         """Let another scheduler lead at once; where that can't be said now, the lease runs out."""
         if self.fence is not None:
             with suppress(CatalogUnavailable), self._parts.catalog.database.writing() as connection:
-                ledger.release_lease(connection, self.fence)
+                leases.release_lease(connection, self.fence)
             self.fence = None
 
     @contextmanager

@@ -5,32 +5,31 @@ A tick reads everything at the lsn at which it began. With nothing to do it star
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from anabranch.errors import WriteConflict
 from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
 from anabranch.ledger.declared import RefreshGroup, read_declared
-from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.history import NO_DATA
 from anabranch.ledger.records import Fence, Moment
-from anabranch.ledger.streams import StreamTable, note_held, note_idle, read_streams, retries
+from anabranch.ledger.streams import StreamTable, read_streams, retries
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
-from anabranch.refresh.graphs import Streams, graph_of, policy_of, units_of
+from anabranch.refresh.graphs import units_of
 from anabranch.refresh.group import ONE_LSN, GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
-from anabranch.refresh.passes import Pass, noting, pinned
-from anabranch.refresh.plan import changed_inputs
+from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.terms import terms_of
-from anabranch.schedule.due import Decision, MemberState, due, next_wake
-from anabranch.schedule.effective import effective_schedules
+from anabranch.schedule.due import Decision, due, next_wake
 from anabranch.schedule.lease import Lease
-from anabranch.schedule.schedules import Cron, Effective, Every, parse_schedule
+from anabranch.schedule.notes import note_holds, note_nothing_to_do
+from anabranch.schedule.work import behind, chosen, gone, member_states
 
 
 @dataclass(frozen=True)
@@ -75,24 +74,27 @@ def tick(
     say(Event("tick_started", detail={"lsn": moment.lsn}))
     units = units_of(streams, parts.settings)
     now = parts.clock.now()
-    decisions = due(units, _member_states(parts, streams, moment, now), now)
-    outcomes = _hold(parts, decisions, streams, fence, say)
-    chosen = _chosen(decisions, streams, moment)
+    decisions = due(units, member_states(parts, streams, moment, now), now)
+    held = note_holds(parts, decisions, streams, fence)
+    for name, reason in held.items():
+        say(Event("skipped", str(name), detail={"reason": reason}))
+    outcomes = [_Outcome(held=list(held.items()))]
+    to_run = chosen(decisions, streams, moment)
     idle = [
         name
         for decision in decisions
-        if decision.verdict == "run" and decision.unit not in chosen
+        if decision.verdict == "run" and decision.unit not in to_run
         for name in decision.unit.members
     ]
-    _note_idle(parts, [streams[name] for name in idle], moment.lsn, fence)
+    note_nothing_to_do(parts, [streams[name] for name in idle], moment.lsn, fence)
     outcomes.append(_Outcome(unchanged=idle))
     lsn = moment.lsn
-    behind = _behind(streams, moment, now)
-    if chosen or behind:
+    late = behind(streams, moment, now)
+    if to_run or late:
         with lease.kept():
-            lsn, done = _run(definitions, chosen, behind, fence, observer, stopped)
+            lsn, done = _run(definitions, to_run, late, fence, observer, stopped)
             outcomes += done
-    after_work = bool(chosen or behind)
+    after_work = bool(to_run or late)
     report = _report(lsn, outcomes, _next_look(parts, decisions, after_work=after_work))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
     return report
@@ -116,86 +118,6 @@ def _both(one: Observer, other: Observer) -> Observer:
     return say
 
 
-# -- what is due ----------------------------------------------------------------------------------
-
-
-def schedules_in_force(parts: Parts, streams: Streams) -> dict[TableName, Effective]:
-    """Each stream table's schedule, the calculated ones worked out."""
-    own = {
-        name: parse_schedule(None if stream.immediate else stream.options.schedule)
-        for name, stream in streams.items()
-    }
-    default = Every(parts.settings["default_schedule"])
-    return dict(effective_schedules(graph_of(streams.values()), own, default))
-
-
-def _member_states(
-    parts: Parts, streams: Streams, moment: Moment, now: datetime
-) -> dict[TableName, MemberState]:
-    schedules = schedules_in_force(parts, streams)
-    return {
-        name: MemberState(
-            name=name,
-            schedule=schedules[name],
-            policy="slowest" if policy_of(stream.options, parts.settings) == "slowest" else "fastest",
-            last_refresh_at=stream.last_refresh_at,
-            held=held_because(stream, now) or _gone(stream, moment),
-            held_until=stream.retry_at,
-        )
-        for name, stream in streams.items()
-    }
-
-
-def _gone(stream: StreamTable, moment: Moment) -> str | None:
-    for name in stream.inputs:
-        if name not in moment.versions:
-            return f'reads "{name}", which does not exist'
-    return None
-
-
-def _chosen(decisions: Sequence[Decision], streams: Streams, moment: Moment) -> list[Unit]:
-    """The units that are due and have something to do, or read from one that has."""
-    chosen: dict[int, Unit] = {}
-    for decision in decisions:
-        unit = decision.unit
-        if decision.verdict == "run" and (
-            any(_has_work(streams[name], moment) for name in unit.members)
-            or any(number in chosen for number in unit.after)
-        ):
-            chosen[unit.number] = unit
-    return list(chosen.values())
-
-
-def _behind(streams: Streams, moment: Moment, now: datetime) -> Unit | None:
-    """Immediate stream tables that no writer brought up: they were suspended, or written past the lake."""
-    stale = {
-        name
-        for name, stream in streams.items()
-        if stream.immediate
-        and held_because(stream, now) is None
-        and _gone(stream, moment) is None
-        and _has_work(stream, moment)
-    }
-    if not stale:
-        return None
-    graph = graph_of(stream for stream in streams.values() if stream.immediate)
-    below = frozenset(name for each in stale for name in graph.downstream(each))
-    members = tuple(
-        name
-        for name in graph.order()
-        if name in stale or (name in below and held_because(streams[name], now) is None)
-    )
-    return Unit(-1, members, None, ())
-
-
-def _has_work(stream: StreamTable, moment: Moment) -> bool:
-    if stream.reads is None:
-        return True
-    inputs = {name: moment.versions[name] for name in stream.inputs if name in moment.versions}
-    own = moment.versions.get(stream.name)
-    return bool(changed_inputs(stream.reads, inputs)) or own is None or own.lsn != stream.version_lsn
-
-
 def _next_look(parts: Parts, decisions: Sequence[Decision], *, after_work: bool) -> datetime | None:
     """When something is due, or tried again after a failure of this very tick."""
     moments = [next_wake(decisions)]
@@ -212,7 +134,7 @@ def _next_look(parts: Parts, decisions: Sequence[Decision], *, after_work: bool)
 def _run(
     definitions: Definitions,
     units: Sequence[Unit],
-    behind: Unit | None,
+    late: Unit | None,
     fence: Fence,
     observer: Observer,
     stopped: Callable[[], bool],
@@ -233,7 +155,7 @@ def _run(
     try:
         with pinned(parts) as (moment, streams):
             a_pass = Pass(parts, definitions, moment, streams, "scheduler", fence, moment.lsn, observer)
-            caught_up = [] if behind is None else [_refresh(a_pass, behind)]
+            caught_up = [] if late is None else [_refresh(a_pass, late)]
             work = (lambda number: run_at(a_pass, number)) if _one_moment(parts) else run_alone
             done = in_order(list(numbers), needs, work, parts.settings["parallelism"]) if numbers else {}
             return moment.lsn, [*caught_up, *done.values()]
@@ -282,7 +204,7 @@ def _not_yet(a_pass: Pass, unit: Unit) -> str | None:
     now = a_pass.parts.clock.now()
     for name in unit.members:
         stream = a_pass.streams[name]
-        if (why := held_because(stream, now) or _gone(stream, a_pass.moment)) is not None:
+        if (why := held_because(stream, now) or gone(stream, a_pass.moment)) is not None:
             return f'"{name}" {why}'
         for read in stream.inputs:
             known = a_pass.streams.get(read)
@@ -291,81 +213,7 @@ def _not_yet(a_pass: Pass, unit: Unit) -> str | None:
     return None
 
 
-# -- saying so ------------------------------------------------------------------------------------
-
-
-def _hold(
-    parts: Parts,
-    decisions: Iterable[Decision],
-    streams: dict[TableName, StreamTable],
-    fence: Fence,
-    say: Observer,
-) -> list[_Outcome]:
-    """Say what is held, and enter it into the history once for as long as the reason stays the same."""
-    now = parts.clock.now()
-    held = {name: d.because for d in decisions if d.verdict == "held" for name in d.unit.members}
-    changed = [
-        replace(stream, held=held.get(name))
-        for name, stream in streams.items()
-        if stream.held != held.get(name)
-    ]
-    entries = [_skip(stream, now) for stream in changed if stream.held is not None]
-    if changed:
-        with noting(parts, fence) as connection:
-            note_held(connection, changed)
-            add_refreshes(connection, entries)
-        streams.update({stream.name: stream for stream in changed})
-    for name, reason in held.items():
-        say(Event("skipped", str(name), detail={"reason": reason}))
-    return [_Outcome(held=list(held.items()))]
-
-
-def _skip(stream: StreamTable, now: datetime) -> Refresh:
-    return Refresh(
-        stream_table=stream.name,
-        action=SKIP,
-        status=SKIPPED,
-        reason=stream.held,
-        started_at=now,
-        finished_at=now,
-        initiated_by="scheduler",
-        since=stream.frontier,
-        until=stream.frontier,
-        reads=stream.reads or {},
-        group_id=stream.group_id,
-    )
-
-
-def _note_idle(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fence) -> None:
-    """Due, and nothing changed: entered once until something does. Cron counts from the last look."""
-    now = parts.clock.now()
-    looked = [
-        stream
-        for stream in streams
-        if not stream.idle or isinstance(parse_schedule(stream.options.schedule), Cron)
-    ]
-    if not looked:
-        return
-    entries = [
-        Refresh(
-            stream_table=stream.name,
-            action=NO_DATA,
-            status=SUCCEEDED,
-            reason="nothing that it reads has changed",
-            started_at=now,
-            finished_at=now,
-            initiated_by="scheduler",
-            tick_watermark_lsn=lsn,
-            since=stream.frontier,
-            until=stream.frontier,
-            reads=stream.reads or {},
-        )
-        for stream in looked
-        if not stream.idle
-    ]
-    with noting(parts, fence) as connection:
-        note_idle(connection, looked, now)
-        add_refreshes(connection, entries)
+# -- saying so ----------------------------------------------------------------------------------
 
 
 def _report(lsn: int, outcomes: Sequence[_Outcome], next_due: datetime | None) -> TickReport:

@@ -26,7 +26,7 @@ from anabranch.errors import (
 )
 from anabranch.events import Event, Observer
 from anabranch.failpoints import Failpoints
-from anabranch.ledger import ledger
+from anabranch.ledger import leases, ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import immediate_ids
@@ -180,7 +180,7 @@ class Catalog:
         found = ledger.lsn_of_attempt(connection, commit.attempt)
         if found is not None:
             return Committed(found)
-        if commit.fence is not None and not ledger.holds(connection, commit.fence):
+        if commit.fence is not None and not leases.holds(connection, commit.fence):
             raise _Undo(Fenced(commit.fence))
         if commit.numbered:
             now = self.clock.now()

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import anabranch as ab
 from anabranch.ledger import ledger
+from anabranch.ledger.groups import epochs
 from anabranch.ledger.history import IMMEDIATE, SUCCEEDED, Refresh, read_refreshes
-from anabranch.ledger.streams import StreamTable, epochs, read_streams
+from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.names import TableName
 from anabranch.refresh.member import STATE, STREAM
 from tests.crash.stream_scripts import Contents

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import anabranch as ab
-from anabranch.ledger import ledger
+from anabranch.ledger import leases, ledger
 from anabranch.ledger.records import Fence
 from anabranch.storage.commit import Committed, Fenced, GroupCommit, Outcome
 from tests.crash import scripts
@@ -20,12 +20,12 @@ LIFE = timedelta(seconds=30)
 def take(lake: ab.Lake, holder: str) -> Fence | None:
     now = lake._parts.clock.now()
     with lake._parts.catalog.database.writing() as connection:
-        return ledger.take_lease(connection, lease="tick", holder=holder, now=now, until=now + LIFE)
+        return leases.take_lease(connection, lease="tick", holder=holder, now=now, until=now + LIFE)
 
 
 def release(lake: ab.Lake, fence: Fence) -> None:
     with lake._parts.catalog.database.writing() as connection:
-        ledger.release_lease(connection, fence)
+        leases.release_lease(connection, fence)
 
 
 def staged(lake: ab.Lake, fence: Fence | None) -> GroupCommit:
@@ -157,8 +157,8 @@ def test_leases_of_different_names_do_not_touch(spot: Spot):
         now = spot.clock.now()
         with lake._parts.catalog.database.writing() as connection:
             for lease, holder in (("x", "a"), ("y", "b")):
-                taken = ledger.take_lease(connection, lease=lease, holder=holder, now=now, until=now + LIFE)
+                taken = leases.take_lease(connection, lease=lease, holder=holder, now=now, until=now + LIFE)
                 assert taken == Fence(lease, 1)
-            assert ledger.holds(connection, Fence("x", 1))
-            assert not ledger.holds(connection, Fence("x", 2))
-            assert not ledger.holds(connection, Fence("z", 1))
+            assert leases.holds(connection, Fence("x", 1))
+            assert not leases.holds(connection, Fence("x", 2))
+            assert not leases.holds(connection, Fence("z", 1))

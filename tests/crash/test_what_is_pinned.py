@@ -11,7 +11,7 @@ import sqlalchemy
 
 import anabranch as ab
 from anabranch.errors import InvalidLsn, VersionExpired
-from anabranch.ledger import ledger, tables
+from anabranch.ledger import ledger, pins, tables
 from anabranch.storage.stage import KEPT_METADATA_FILES
 from tests.crash import scripts
 from tests.crash.children import Children
@@ -50,7 +50,7 @@ def pins_of(lake: ab.Lake) -> list[tuple[int, str]]:
 
 def put_frontier(lake: ab.Lake, lsn: int, name: str = "frontier", until: datetime | None = None) -> None:
     with lake._parts.catalog.database.writing() as connection:
-        ledger.pin(connection, pin=name, lsn=lsn, kind="frontier", holder="st", expires_at=until)
+        pins.pin(connection, pin=name, lsn=lsn, kind="frontier", holder="st", expires_at=until)
 
 
 # -- snapshots ------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_a_frontier_and_a_snapshot_hold_side_by_side(sqlite_spot: Spot, opened: 
     churn(keeper, model)
     check_history(keeper, model.history, floor=6)
     with keeper._parts.catalog.database.writing() as connection:
-        ledger.unpin(connection, "frontier")
+        pins.unpin(connection, "frontier")
     churn(keeper, model)
     assert floor_of(keeper) == pinned.lsn
     check_history(keeper, model.history, floor=pinned.lsn)

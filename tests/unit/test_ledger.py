@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from anabranch.clock import ManualClock
 from anabranch.errors import UnknownTable
 from anabranch.failpoints import Failpoints
-from anabranch.ledger import ledger
+from anabranch.ledger import leases, ledger, pins
 from anabranch.ledger.database import Database
 from anabranch.ledger.migrations import migrate
 from anabranch.ledger.moments import from_micros, to_micros
@@ -235,42 +235,42 @@ def test_a_pointer_that_somebody_else_moved_is_noticed(connection):
 def test_the_lowest_pin_holds_until_it_is_let_go_or_runs_out(connection):
     def pin(name, lsn, minutes):
         until = None if minutes is None else NOON + minutes * MINUTE
-        ledger.pin(connection, pin=name, lsn=lsn, kind="snapshot", holder="me", expires_at=until)
+        pins.pin(connection, pin=name, lsn=lsn, kind="snapshot", holder="me", expires_at=until)
 
-    assert ledger.lowest_pin(connection, NOON) is None
+    assert pins.lowest_pin(connection, NOON) is None
     pin("a", 3, 5)
     pin("b", 2, 1)
     pin("c", 7, None)
-    assert ledger.lowest_pin(connection, NOON) == 2
-    assert ledger.lowest_pin(connection, NOON + MINUTE) == 2
-    assert ledger.lowest_pin(connection, NOON + 2 * MINUTE) == 3
-    assert ledger.lowest_pin(connection, NOON) == 3  # what ran out is gone
+    assert pins.lowest_pin(connection, NOON) == 2
+    assert pins.lowest_pin(connection, NOON + MINUTE) == 2
+    assert pins.lowest_pin(connection, NOON + 2 * MINUTE) == 3
+    assert pins.lowest_pin(connection, NOON) == 3  # what ran out is gone
     pin("a", 3, 60)
-    assert ledger.lowest_pin(connection, NOON + 10 * MINUTE) == 3
-    ledger.unpin(connection, "a")
-    ledger.unpin(connection, "a")
-    assert ledger.lowest_pin(connection, NOON + 10_000 * MINUTE) == 7
+    assert pins.lowest_pin(connection, NOON + 10 * MINUTE) == 3
+    pins.unpin(connection, "a")
+    pins.unpin(connection, "a")
+    assert pins.lowest_pin(connection, NOON + 10_000 * MINUTE) == 7
 
 
 def test_a_lease_has_one_holder_and_a_term_that_grows_with_each_new_one(connection):
     def take(holder, minutes):
         now = NOON + minutes * MINUTE
-        return ledger.take_lease(connection, lease="tick", holder=holder, now=now, until=now + 5 * MINUTE)
+        return leases.take_lease(connection, lease="tick", holder=holder, now=now, until=now + 5 * MINUTE)
 
     first = take("one", 0)
     assert first == Fence("tick", 1)
     assert take("two", 1) is None
     assert take("one", 4) == first
     assert take("two", 8) is None
-    assert ledger.holds(connection, first)
+    assert leases.holds(connection, first)
     second = take("two", 9)
     assert second == Fence("tick", 2)
-    assert not ledger.holds(connection, first)
-    ledger.release_lease(connection, first)  # no longer theirs
+    assert not leases.holds(connection, first)
+    leases.release_lease(connection, first)  # no longer theirs
     assert take("one", 10) is None
-    ledger.release_lease(connection, second)
+    leases.release_lease(connection, second)
     assert take("one", 10) == Fence("tick", 3)
-    assert not ledger.holds(connection, Fence("other", 1))
+    assert not leases.holds(connection, Fence("other", 1))
 
 
 def test_settings_are_stored_and_stored_again(connection):

@@ -1,0 +1,84 @@
+"""What a tick enters into the history about stream tables that it doesn't refresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.records import Fence
+from anabranch.ledger.streams import StreamTable, note_held, note_idle
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.refresh.graphs import Streams
+from anabranch.refresh.passes import noting
+from anabranch.schedule.due import Decision
+from anabranch.schedule.schedules import Cron, parse_schedule
+
+
+def note_holds(
+    parts: Parts, decisions: Iterable[Decision], streams: Streams, fence: Fence
+) -> dict[TableName, str]:
+    """What is held, and why; entered into the history once for as long as the reason stays the same."""
+    now = parts.clock.now()
+    held = {name: d.because for d in decisions if d.verdict == "held" for name in d.unit.members}
+    changed = [
+        replace(stream, held=held.get(name))
+        for name, stream in streams.items()
+        if stream.held != held.get(name)
+    ]
+    entries = [_skip(stream, now) for stream in changed if stream.held is not None]
+    if changed:
+        with noting(parts, fence) as connection:
+            note_held(connection, changed)
+            add_refreshes(connection, entries)
+    return held
+
+
+def _skip(stream: StreamTable, now: datetime) -> Refresh:
+    return Refresh(
+        stream_table=stream.name,
+        action=SKIP,
+        status=SKIPPED,
+        reason=stream.held,
+        started_at=now,
+        finished_at=now,
+        initiated_by="scheduler",
+        since=stream.frontier,
+        until=stream.frontier,
+        reads=stream.reads or {},
+        group_id=stream.group_id,
+    )
+
+
+def note_nothing_to_do(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fence) -> None:
+    """Due, and nothing changed: entered once until something does. Cron counts from the last look."""
+    now = parts.clock.now()
+    looked = [
+        stream
+        for stream in streams
+        if not stream.idle or isinstance(parse_schedule(stream.options.schedule), Cron)
+    ]
+    if not looked:
+        return
+    entries = [
+        Refresh(
+            stream_table=stream.name,
+            action=NO_DATA,
+            status=SUCCEEDED,
+            reason="nothing that it reads has changed",
+            started_at=now,
+            finished_at=now,
+            initiated_by="scheduler",
+            tick_watermark_lsn=lsn,
+            since=stream.frontier,
+            until=stream.frontier,
+            reads=stream.reads or {},
+        )
+        for stream in looked
+        if not stream.idle
+    ]
+    with noting(parts, fence) as connection:
+        note_idle(connection, looked, now)
+        add_refreshes(connection, entries)
