@@ -232,8 +232,9 @@ class SparkEngine:
 
     def _nothing(self, schema: StructType) -> DataFrame:
         """No rows, and Spark sees it: what is joined to them needn't be read. No worker starts, either."""
+        session = self.session  # before any column: without one there are none
         columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
-        return self.session.range(0).select(*columns).filter(F.lit(False))
+        return session.range(0).select(*columns).filter(F.lit(False))
 
     def query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
         """Run a statement in which `{placeholder}` stands for a relation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import anabranch as ab
-from anabranch.errors import AnabranchError, SqlSyntax, UnknownTable, UnsupportedStatement
+from anabranch.errors import AnabranchError, SqlSyntax, UnknownStreamTable, UnknownTable, UnsupportedStatement
 
 AVERAGES = """
 SELECT c.region, avg(o.amount) AS average
@@ -69,7 +69,7 @@ def test_rand_is_explained_as_not_incremental_with_its_code_and_a_hint(spark_lak
 @pytest.mark.parametrize(
     ("query", "error"),
     [
-        ("orders", SqlSyntax),
+        ("orders", UnknownStreamTable),
         ("SELECT FROM WHERE", SqlSyntax),
         ("DROP TABLE orders", UnsupportedStatement),
         ("SELECT * FROM nowhere", UnknownTable),

@@ -52,6 +52,16 @@ CODES = {
     "AB500": "EngineError",
     "AB501": "JavaMissing",
     "AB502": "EngineFailed",
+    "AB600": "StreamTableError",
+    "AB601": "UnknownStreamTable",
+    "AB602": "HasDependents",
+    "AB603": "CircularDefinition",
+    "AB604": "BrokenDefinition",
+    "AB605": "RefreshHeld",
+    "AB606": "NotWritable",
+    "AB607": "InvalidOption",
+    "AB608": "InvalidGroup",
+    "AB609": "ImmediateFailed",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -59,6 +69,7 @@ FAMILIES = {
     "3": errors.CommitError,
     "4": errors.StorageError,
     "5": errors.EngineError,
+    "6": errors.StreamTableError,
 }
 EVERY = every_error()
 

@@ -14,6 +14,7 @@ from anabranch.failpoints import (
     EVERY_POINT,
     MAINTENANCE_POINTS,
     MIGRATION_POINTS,
+    REFRESH_POINTS,
     FailpointReached,
     Failpoints,
 )
@@ -26,7 +27,8 @@ def test_nothing_happens_at_a_failpoint_that_is_not_armed(name):
 
 
 def test_every_failpoint_stands_in_one_list():
-    assert len(EVERY_POINT) == len(COMMIT_POINTS) + len(MAINTENANCE_POINTS) + len(MIGRATION_POINTS)
+    lists = (COMMIT_POINTS, REFRESH_POINTS, MAINTENANCE_POINTS, MIGRATION_POINTS)
+    assert len(EVERY_POINT) == sum(map(len, lists))
 
 
 def test_an_armed_failpoint_acts_at_every_hit_until_disarmed():
