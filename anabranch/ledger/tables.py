@@ -6,7 +6,7 @@ pyiceberg's SqlCatalog use, so that other Iceberg clients open the same database
 
 from __future__ import annotations
 
-from sqlalchemy import DOUBLE_PRECISION, BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text
 
 metadata = MetaData()
 
@@ -198,7 +198,8 @@ history = Table(
     Column("reason", Text),
     Column("started_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger, nullable=False),
-    Column("seconds", DOUBLE_PRECISION, nullable=False),
+    # How long it took.
+    Column("micros", BigInteger, nullable=False),
     Column("rows_inserted", BigInteger, nullable=False),
     Column("rows_deleted", BigInteger, nullable=False),
     Column("rows_changed", BigInteger, nullable=False),

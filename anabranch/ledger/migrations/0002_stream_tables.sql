@@ -40,7 +40,7 @@ CREATE TABLE anabranch_history (
     reason TEXT,
     started_at BIGINT NOT NULL,
     finished_at BIGINT NOT NULL,
-    seconds DOUBLE PRECISION NOT NULL,
+    micros BIGINT NOT NULL,
     rows_inserted BIGINT NOT NULL,
     rows_deleted BIGINT NOT NULL,
     rows_changed BIGINT NOT NULL,
