@@ -16,6 +16,7 @@ from tests.behaviour.core_scenarios import SCENARIOS
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow  # what they do is tested in detail elsewhere; here it is the other kind that matters
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_on_a_classic_session(spark_lake, scenario):
     scenario(spark_lake)

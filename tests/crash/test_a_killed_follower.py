@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,16 @@ def followed(spot: Spot, children: Children, point: str, nth: int) -> None:
     sweep_and_check(spot)
 
 
-@pytest.mark.parametrize(("point", "nth"), FOLLOWING)
+def some(cases: Sequence[Any]) -> list[Any]:
+    """Every third case always, the others with the slow."""
+    slow = pytest.mark.slow
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=() if number % 3 == 0 else slow)
+        for number, case in enumerate(cases)
+    ]
+
+
+@pytest.mark.parametrize(("point", "nth"), some(FOLLOWING))
 def test_a_write_and_what_follows_it_happened_together_or_not_at_all(
     sqlite_spot: Spot, children: Children, point: str, nth: int
 ):
@@ -80,7 +90,7 @@ def both(lake: ab.Lake) -> tuple[int, int]:
     return sales, max(lake.arrow("quotes").column("price").to_pylist())
 
 
-@pytest.mark.parametrize("point", EVERY)
+@pytest.mark.parametrize("point", some(EVERY))
 def test_a_declared_group_killed_anywhere_moved_whole_or_not_at_all(
     sqlite_spot: Spot, children: Children, point: str
 ):
