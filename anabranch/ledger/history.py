@@ -13,6 +13,7 @@ from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.ledger.streams import (
     Read,
+    StreamTable,
     parse_frontier,
     parse_reads,
     show_frontier,
@@ -57,6 +58,24 @@ class Refresh:
     rows_read: int = 0
     rows_stored: int = 0
     refresh_id: int = 0
+
+
+def unmoved(
+    stream: StreamTable, action: str, status: str, reason: str | None, now: datetime, initiated_by: str
+) -> Refresh:
+    """An entry for a stream table that stays where it is."""
+    return Refresh(
+        stream_table=stream.name,
+        action=action,
+        status=status,
+        reason=reason,
+        started_at=now,
+        finished_at=now,
+        initiated_by=initiated_by,
+        since=stream.frontier,
+        until=stream.frontier,
+        reads=stream.reads or {},
+    )
 
 
 def add_refreshes(connection: Connection, refreshes: Iterable[Refresh]) -> None:

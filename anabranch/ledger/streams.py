@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -268,11 +268,6 @@ def show_frontier(frontier: Frontier) -> str:
 def parse_frontier(text: str) -> dict[TableName, int]:
     """A frontier from what is stored."""
     return {TableName.parse(name): lsn for name, lsn in json.loads(text).items()}
-
-
-def with_options(options: Options, changed: Mapping[str, Any]) -> Options:
-    """The options with some of them changed."""
-    return replace(options, **changed)
 
 
 def _values(stream: StreamTable) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.ledger.database import Connection
-from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.ledger.streams import read_streams
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
@@ -77,13 +76,7 @@ def explain_any(definitions: Definitions, what: str) -> Explanation | StreamTabl
 
 def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
     parts = definitions.parts
-    streams: dict[TableName, StreamTable] = {}
-
-    def look(connection: Connection) -> None:
-        nonlocal streams
-        streams = read_streams(connection)
-
-    moment = parts.catalog.moment_and(look)
+    moment, streams = parts.catalog.moment_and(read_streams)
     stream = found(streams, name)
     graph = graph_of(streams.values())
     mode = "full" if stream.refusal is not None else stream.options.refresh_mode

@@ -47,19 +47,18 @@ class StreamTableStatus:
 
 def status(parts: Parts) -> list[StreamTableStatus]:
     """Every stream table, by name."""
-    streams: dict[TableName, StreamTable] = {}
     missed: dict[tuple[str, int], datetime | None] = {}
 
-    def look(connection: Connection) -> None:
-        nonlocal streams
+    def look(connection: Connection) -> dict[TableName, StreamTable]:
         streams = read_streams(connection)
         ids = {record.name: record.table_id for record in ledger.read_tables(connection)}
         for stream in streams.values():
             for source, lsn in stream.frontier.items():
                 if source in ids and (key := (ids[source], lsn)) not in missed:
                     missed[key] = ledger.first_change_after(connection, *key)
+        return streams
 
-    moment = parts.catalog.moment_and(look)
+    moment, streams = parts.catalog.moment_and(look)
     now = parts.clock.now()
     schedules = schedules_in_force(parts, streams)
     timestamps: dict[TableName, datetime | None] = {}

@@ -16,11 +16,9 @@ from anabranch.refresh.verify import Verified, verify
 def verify_stream_table(definitions: Definitions, name: str) -> Verified:
     """Recompute by time travel, and compare."""
     parts = definitions.parts
-    stream: StreamTable | None = None
     versions = {}
 
-    def look(connection: Connection) -> None:
-        nonlocal stream
+    def look(connection: Connection) -> StreamTable:
         stream = found(read_streams(connection), name)
         for table, read in (stream.reads or {}).items():
             version = ledger.version_at(connection, read.table_id, read.lsn)
@@ -29,9 +27,9 @@ def verify_stream_table(definitions: Definitions, name: str) -> Verified:
                     f'the version of "{table}" that "{stream.name}" was made from is no longer kept'
                 )
             versions[table] = version
+        return stream
 
-    moment = parts.catalog.moment_and(look)
-    assert stream is not None
+    moment, stream = parts.catalog.moment_and(look)
     if stream.reads is None:
         raise RefreshHeld(f'"{stream.name}" is not filled yet', hint="refresh_stream_table(name) fills it.")
     sources = replace(moment, versions=versions)

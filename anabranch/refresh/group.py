@@ -11,7 +11,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from anabranch.errors import AnabranchError, BrokenDefinition, CommitError
-from anabranch.ledger.history import FAILED, FULL, NO_DATA, ROLLED_BACK, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.history import (
+    DIFFERENTIAL,
+    FAILED,
+    FULL,
+    NO_DATA,
+    ROLLED_BACK,
+    SUCCEEDED,
+    add_refreshes,
+    unmoved,
+)
 from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_trouble
 from anabranch.names import TableName
 from anabranch.refresh.backoff import retry_delay
@@ -99,18 +108,9 @@ def _note_nothing(a_pass: Pass, results: Results) -> None:
     now = a_pass.parts.clock.now()
     fresh = [result for result in results.values() if not result.job.stream.idle]
     entries = [
-        Refresh(
-            stream_table=result.job.name,
-            action=NO_DATA,
-            status=SUCCEEDED,
-            reason=result.planned.because,
-            started_at=result.started_at,
-            finished_at=now,
-            initiated_by=a_pass.initiated_by,
+        replace(
+            unmoved(result.job.stream, NO_DATA, SUCCEEDED, result.planned.because, now, a_pass.initiated_by),
             tick_watermark_lsn=a_pass.watermark,
-            since=result.job.stream.frontier,
-            until=result.job.stream.frontier,
-            reads=result.job.stream.reads or {},
         )
         for result in fresh
     ]
@@ -138,21 +138,13 @@ def note_failure(
     entries, streams = [], []
     for stream in members:
         failed = stream.name == culprit
+        action = FULL if stream.options.refresh_mode == "full" or stream.refusal else DIFFERENTIAL
+        reason = text.partition("\n")[0] if failed else f'"{culprit}" failed, which it is published with'
+        entry = unmoved(stream, action, FAILED if failed else ROLLED_BACK, reason, now, a_pass.initiated_by)
         entries.append(
-            Refresh(
-                stream_table=stream.name,
-                action=FULL if stream.options.refresh_mode == "full" or stream.refusal else "DIFFERENTIAL",
-                status=FAILED if failed else ROLLED_BACK,
-                reason=text.partition("\n")[0]
-                if failed
-                else f'"{culprit}" failed, which it is published with',
-                started_at=now,
-                finished_at=now,
-                initiated_by=a_pass.initiated_by,
+            replace(
+                entry,
                 tick_watermark_lsn=a_pass.watermark,
-                since=stream.frontier,
-                until=stream.frontier,
-                reads=stream.reads or {},
                 group_id=group_id,
                 error_code=code if failed else None,
                 error=text if failed else None,

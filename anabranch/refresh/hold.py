@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
+from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable
+from anabranch.names import TableName
 
 
 def held_because(stream: StreamTable, now: datetime) -> str | None:
@@ -16,4 +19,20 @@ def held_because(stream: StreamTable, now: datetime) -> str | None:
     if stream.retry_at is not None and stream.retry_at > now:
         at = stream.retry_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"failed, and is tried again at {at}"
+    return None
+
+
+def unreadable(
+    stream: StreamTable,
+    streams: Mapping[TableName, StreamTable],
+    moment: Moment,
+    together: Collection[TableName] = (),
+) -> str | None:
+    """Why it can't be computed: what it reads is gone, or not filled, but for those `together` with it."""
+    for name in stream.inputs:
+        if name not in moment.versions:
+            return f'reads "{name}", which does not exist'
+        above = streams.get(name)
+        if above is not None and not above.filled and name not in together:
+            return f'reads "{name}", which is not filled yet'
     return None

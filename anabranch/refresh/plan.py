@@ -11,6 +11,8 @@ from anabranch.ledger.streams import Reads, StreamTable
 from anabranch.names import TableName
 from anabranch.refresh.choose import Past, Sizes, choose
 
+NOTHING_CHANGED = "nothing that it reads has changed"
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -51,7 +53,7 @@ def plan(situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Se
         return Planned(FULL, "a full refresh was asked for")
     changed = changed_inputs(stream.reads, situation.inputs) | situation.staged
     if not changed:
-        return Planned(NO_DATA, "nothing that it reads has changed")
+        return Planned(NO_DATA, NOTHING_CHANGED)
     for name in sorted(situation.inputs):
         read = stream.reads.get(name)
         if read is None or read.table_id != situation.inputs[name].table_id:

@@ -13,7 +13,7 @@ from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.find import check_flag, found
 from anabranch.refresh.graphs import Streams, graph_of, moved_with, units_of
 from anabranch.refresh.group import GroupFailed, refresh_group
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, unreadable
 from anabranch.refresh.member import Job
 from anabranch.refresh.passes import Pass, pinned
 
@@ -103,10 +103,6 @@ def _held(unit: Unit, streams: Streams, a_pass: Pass) -> str | None:
         stream = streams[name]
         if stream.status in (SUSPENDED, ERROR):
             return f'"{name}" {held_because(stream, a_pass.parts.clock.now())}'
-        for read in stream.inputs:
-            if read not in a_pass.moment.versions:
-                return f'"{read}", which "{name}" reads, does not exist'
-            known = streams.get(read)
-            if known is not None and not known.filled and read not in unit.members:
-                return f'"{read}", which "{name}" reads, is not filled yet'
+        if (why := unreadable(stream, streams, a_pass.moment, unit.members)) is not None:
+            return f'"{name}" {why}'
     return None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 
-from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, add_refreshes, unmoved
 from anabranch.ledger.records import Fence
 from anabranch.ledger.streams import StreamTable, note_held, note_idle
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import Streams
 from anabranch.refresh.passes import noting
+from anabranch.refresh.plan import NOTHING_CHANGED
 from anabranch.schedule.due import Decision
 from anabranch.schedule.schedules import Cron, parse_schedule
 
@@ -28,28 +28,16 @@ def note_holds(
         for name, stream in streams.items()
         if stream.held != held.get(name)
     ]
-    entries = [_skip(stream, now) for stream in changed if stream.held is not None]
+    entries = [
+        replace(unmoved(stream, SKIP, SKIPPED, stream.held, now, "scheduler"), group_id=stream.group_id)
+        for stream in changed
+        if stream.held is not None
+    ]
     if changed:
         with noting(parts, fence) as connection:
             note_held(connection, changed)
             add_refreshes(connection, entries)
     return held
-
-
-def _skip(stream: StreamTable, now: datetime) -> Refresh:
-    return Refresh(
-        stream_table=stream.name,
-        action=SKIP,
-        status=SKIPPED,
-        reason=stream.held,
-        started_at=now,
-        finished_at=now,
-        initiated_by="scheduler",
-        since=stream.frontier,
-        until=stream.frontier,
-        reads=stream.reads or {},
-        group_id=stream.group_id,
-    )
 
 
 def note_nothing_to_do(parts: Parts, streams: Sequence[StreamTable], lsn: int, fence: Fence) -> None:
@@ -63,18 +51,8 @@ def note_nothing_to_do(parts: Parts, streams: Sequence[StreamTable], lsn: int, f
     if not looked:
         return
     entries = [
-        Refresh(
-            stream_table=stream.name,
-            action=NO_DATA,
-            status=SUCCEEDED,
-            reason="nothing that it reads has changed",
-            started_at=now,
-            finished_at=now,
-            initiated_by="scheduler",
-            tick_watermark_lsn=lsn,
-            since=stream.frontier,
-            until=stream.frontier,
-            reads=stream.reads or {},
+        replace(
+            unmoved(stream, NO_DATA, SUCCEEDED, NOTHING_CHANGED, now, "scheduler"), tick_watermark_lsn=lsn
         )
         for stream in looked
         if not stream.idle

@@ -14,14 +14,14 @@ from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
 from anabranch.ledger.declared import RefreshGroup, read_declared
 from anabranch.ledger.history import NO_DATA
-from anabranch.ledger.records import Fence, Moment
-from anabranch.ledger.streams import StreamTable, read_streams, retries
+from anabranch.ledger.records import Fence
+from anabranch.ledger.streams import read_streams, retries
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.graphs import units_of
 from anabranch.refresh.group import ONE_LSN, GroupFailed, refresh_group
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, unreadable
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, pinned
@@ -29,7 +29,7 @@ from anabranch.refresh.terms import terms_of
 from anabranch.schedule.due import Decision, due, next_wake
 from anabranch.schedule.lease import Lease
 from anabranch.schedule.notes import note_holds, note_nothing_to_do
-from anabranch.schedule.work import behind, chosen, gone, member_states
+from anabranch.schedule.work import behind, chosen, member_states
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def tick(
     fence = lease.take()
     if fence is None:
         return TickReport(leads=False, lsn=parts.catalog.moment().lsn)
-    moment, streams = _state(parts)
+    moment, streams = parts.catalog.moment_and(read_streams)
     say(Event("tick_started", detail={"lsn": moment.lsn}))
     units = units_of(streams, parts.settings)
     now = parts.clock.now()
@@ -98,16 +98,6 @@ def tick(
     report = _report(lsn, outcomes, _next_look(parts, decisions, after_work=after_work))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
     return report
-
-
-def _state(parts: Parts) -> tuple[Moment, dict[TableName, StreamTable]]:
-    streams: dict[TableName, StreamTable] = {}
-
-    def look(connection: object) -> None:
-        nonlocal streams
-        streams = read_streams(connection)  # type: ignore[arg-type]
-
-    return parts.catalog.moment_and(look), streams
 
 
 def _both(one: Observer, other: Observer) -> Observer:
@@ -204,12 +194,9 @@ def _not_yet(a_pass: Pass, unit: Unit) -> str | None:
     now = a_pass.parts.clock.now()
     for name in unit.members:
         stream = a_pass.streams[name]
-        if (why := held_because(stream, now) or gone(stream, a_pass.moment)) is not None:
+        why = held_because(stream, now) or unreadable(stream, a_pass.streams, a_pass.moment, unit.members)
+        if why is not None:
             return f'"{name}" {why}'
-        for read in stream.inputs:
-            known = a_pass.streams.get(read)
-            if known is not None and not known.filled and read not in unit.members:
-                return f'"{name}" reads "{read}", which is not filled yet'
     return None
 
 

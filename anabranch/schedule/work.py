@@ -47,7 +47,7 @@ def member_states(
 
 
 def gone(stream: StreamTable, moment: Moment) -> str | None:
-    """Why it can\'t be computed: something that it reads does not exist."""
+    """Why it can't be computed: something that it reads does not exist."""
     for name in stream.inputs:
         if name not in moment.versions:
             return f'reads "{name}", which does not exist'

@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -49,6 +50,8 @@ from anabranch.storage.commit import (
 )
 from anabranch.storage.tables import TableReader
 
+Found = TypeVar("Found")
+
 SETTLE_TRIES = 5
 ADOPTION_TRIES = 10
 
@@ -84,13 +87,12 @@ class Catalog:
             self.adopt()
         raise CatalogUnavailable("other Iceberg clients commit faster than they can be followed")
 
-    def moment_and(self, look: Callable[[Connection], None]) -> Moment:
+    def moment_and(self, look: Callable[[Connection], Found]) -> tuple[Moment, Found]:
         """The newest moment, and what `look` finds in the same transaction."""
         for _ in range(ADOPTION_TRIES):
             with self.database.reading() as connection:
                 if not self.foreign(connection):
-                    look(connection)
-                    return self.moment_within(connection, None)
+                    return self.moment_within(connection, None), look(connection)
             self.adopt()
         raise CatalogUnavailable("other Iceberg clients commit faster than they can be followed")
 

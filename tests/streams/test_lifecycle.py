@@ -137,7 +137,7 @@ def test_a_name_is_taken_once(shop):
 def test_several_are_created_at_once_whatever_their_order(shop):
     before = shop.lsn
     specs = [{"name": name, "query": query} for name, query in DIAMOND.items()]
-    shop.create_stream_tables(reversed(specs) and list(reversed(specs)))
+    shop.create_stream_tables(list(reversed(specs)))
     assert shop.lsn == before + 1
     assert totals(shop) == (Decimal(35), Decimal(35))
     assert all_right(shop)
