@@ -129,7 +129,8 @@ def _sweep(parts: Parts) -> tuple[int, int]:
     parts.failpoints.hit("sweep.after_mark")
     since = marked | dict.fromkeys(fresh, now)
     ripe = [path for path in sorted(unneeded) if since[path] <= now - grace]
-    for path in ripe:
+    files = [path for path in ripe if not path.endswith("/")]
+    for path in files:
         parts.failpoints.hit("sweep.before_delete")
         parts.warehouse.delete(path)
         parts.failpoints.hit("sweep.after_delete")
@@ -137,9 +138,9 @@ def _sweep(parts: Parts) -> tuple[int, int]:
         _remove_dead_folders(parts, gone)
         with parts.catalog.database.writing() as connection:
             ledger.unmark_garbage(connection, gone)
-    if ripe:
-        parts.observer(Event("files_swept", detail={"files": len(ripe)}))
-    return len(fresh), len(ripe)
+    if files:
+        parts.observer(Event("files_swept", detail={"files": len(files)}))
+    return len(fresh), len(files)
 
 
 def _needed(parts: Parts) -> set[str]:

@@ -19,14 +19,18 @@ _OWN_FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
 def stored_paths(reader: TableReader, skip: Iterable[str]) -> set[str]:
-    """Every file in the tables' folders, except the folders in `skip`."""
-    left_alone = set(skip)
-    return {
-        file.path
-        for folder in reader.warehouse.folders()
-        if _OWN_FOLDER.fullmatch(folder) and folder not in left_alone
-        for file in reader.warehouse.files(reader.warehouse.table_location(folder))
-    }
+    """Every file in the tables' folders, except the folders in `skip`.
+
+    And every folder of a write that died before it had a file, with a slash at its end.
+    """
+    left_alone, warehouse = set(skip), reader.warehouse
+    found: set[str] = set()
+    for folder in warehouse.folders():
+        if _OWN_FOLDER.fullmatch(folder) and folder not in left_alone:
+            location = warehouse.table_location(folder)
+            found.update(file.path for file in warehouse.files(location))
+            found.update(warehouse.empty_folders(location))
+    return found
 
 
 def needed_paths(reader: TableReader, location: str, name: str) -> set[str]:

@@ -65,6 +65,15 @@ class Warehouse:
             if info.type == pafs.FileType.File:
                 yield StoredFile(uri.rstrip("/") + info.path[len(base) :], info.size or 0)
 
+    def empty_folders(self, uri: str) -> Iterator[str]:
+        """The folders below those directly in `uri` that have nothing in them, each with a slash at its end."""
+        if uri.startswith("file:"):  # object stores have no folders
+            base = self.inner_path(uri).rstrip("/")
+            for folder, inner, files in os.walk(base):
+                below = folder[len(base) :]
+                if below.count("/") > 1 and not inner and not files:
+                    yield f"{uri.rstrip('/')}{below}/"
+
     def folders(self) -> list[str]:
         """The names of the folders directly below the warehouse."""
         base = self.inner_path(self.uri)

@@ -315,6 +315,22 @@ def test_a_write_in_progress_is_not_swept_within_the_grace_period(spot: Spot, op
     assert survey(spot.location, spot.catalog) == Survey(set(), set())
 
 
+def test_the_folder_of_a_write_that_died_before_its_first_file_goes_after_the_grace_period(
+    sqlite_spot: Spot, opened: Opened
+):
+    keeper = opened(sqlite_spot, orphan_grace="1h")
+    scripts.prepare(keeper)
+    [table, *_] = sorted((sqlite_spot.location / "tables").glob("*/data"))
+    empty = table / "68630348f03248d4ab67b0fa26217ed9"
+    empty.mkdir()
+    keeper.maintain()
+    assert empty.is_dir()
+    sqlite_spot.clock.advance(2 * HOUR)
+    assert keeper.maintain().files_deleted == 0
+    assert not empty.exists()
+    assert table.is_dir()
+
+
 # -- bounds ---------------------------------------------------------------------------------------
 
 
