@@ -1,28 +1,56 @@
-"""Stream tables that read each other in a circle."""
+"""Stream tables that read each other in a circle: found, and counted as one table each."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-import rustworkx as rx
-
-from anabranch.graph.graph import Graph, arrows
+from anabranch.graph.graph import Graph, without_cycles
 from anabranch.names import TableName
 
 
-def components(graph: Graph) -> tuple[tuple[TableName, ...], ...]:
-    """The largest sets of stream tables in which each is made from each, and from itself.
+@dataclass(frozen=True)
+class Condensed:
+    """A graph in which every cycle counts as one table, called by its first member's name.
 
-    Sorted by name, inside and out. A graph without cycles has none.
+    What is said of a graph without cycles holds of `graph`; `whole` says it of the members.
     """
-    tables = sorted(graph.inputs)
-    places = {name: place for place, name in enumerate(tables)}
-    edges = (
-        (places[read], place) for name, place in places.items() for read in graph.inputs[name] & places.keys()
-    )
-    found = rx.strongly_connected_components(arrows(tables, edges))
-    named = (tuple(tables[place] for place in sorted(component)) for component in found)
-    return tuple(sorted(each for each in named if len(each) > 1 or each[0] in graph.inputs[each[0]]))
+
+    graph: Graph
+    cycles: Mapping[TableName, tuple[TableName, ...]]
+    """The members of every cycle, by the name that stands for it."""
+
+    @cached_property
+    def _stands(self) -> Mapping[TableName, TableName]:
+        return {name: head for head, members in self.cycles.items() for name in members}
+
+    def head(self, name: TableName) -> TableName:
+        """The name under which a table stands in the graph."""
+        return self._stands.get(name, name)
+
+    def heads(self, names: Iterable[TableName]) -> tuple[TableName, ...]:
+        """The same for several; each once, in order."""
+        return tuple(dict.fromkeys(map(self.head, names)))
+
+    def members(self, head: TableName) -> tuple[TableName, ...]:
+        """What a name of the graph stands for."""
+        return self.cycles.get(head, (head,))
+
+    def whole(self, heads: Iterable[TableName]) -> tuple[TableName, ...]:
+        """What several names stand for, in order; the members of a cycle next to each other."""
+        return tuple(name for head in heads for name in self.members(head))
+
+    def all_of(self, judge: Callable[[TableName], bool]) -> Callable[[TableName], bool]:
+        """A judgement of tables as one of names in the graph: it must hold of every member."""
+        return lambda head: all(judge(name) for name in self.members(head))
+
+
+def condensed(graph: Graph) -> Condensed:
+    """The graph without its cycles. One that has none is left as it is."""
+    cycles = {members[0]: members for members in graph.cycles}
+    return Condensed(without_cycles(graph) if cycles else graph, cycles)
 
 
 def find_cycle(graph: Graph) -> tuple[TableName, ...] | None:
@@ -30,11 +58,10 @@ def find_cycle(graph: Graph) -> tuple[TableName, ...] | None:
 
     It is a shortest one through the first table, by name, that lies on any.
     """
-    cyclic = components(graph)
-    if not cyclic:
+    if not graph.cycles:
         return None
-    inside = frozenset(cyclic[0])
-    start = cyclic[0][0]
+    inside = frozenset(graph.cycles[0])
+    start = graph.cycles[0][0]
     came_from: dict[TableName, TableName] = {}
     queue = deque([start])
     while start not in came_from:

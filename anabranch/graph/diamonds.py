@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from anabranch.graph.cycles import condensed
 from anabranch.graph.graph import Graph
 from anabranch.names import TableName
 
@@ -49,8 +50,13 @@ def diamonds_closed_by(graph: Graph, name: TableName) -> tuple[Diamond, ...]:
     """The nearest diamonds that `name` closes, by name; none if it isn't a convergence point.
 
     Nearest: for any two inputs, the tables they share that feed no other table they share. Further up
-    there may be more that end in `name`.
+    there may be more that end in `name`. A cycle counts as one table, called by its first member's name.
     """
+    whole = condensed(graph)
+    return _closed_by(whole.graph, whole.head(name))
+
+
+def _closed_by(graph: Graph, name: TableName) -> tuple[Diamond, ...]:
     inputs = sorted(graph.inputs.get(name, ()))
     if len(inputs) < 2:
         return ()

@@ -20,8 +20,7 @@ from anabranch.names import TableName
 class Graph:
     """Every stream table with what it reads directly.
 
-    A graph may have cycles, so that one can be named when it is refused; only `order` needs there
-    to be none.
+    A graph may have cycles: stream tables that are made from each other.
     """
 
     inputs: Mapping[TableName, frozenset[TableName]]
@@ -55,10 +54,8 @@ class Graph:
     def order(self) -> tuple[TableName, ...]:
         """The stream tables, each after all that it reads; of several that could be next, the first by name.
 
-        A ValueError if they read each other in a circle.
+        The members of a cycle stand next to each other, by name, after all else that any of them reads.
         """
-        if len(self._order) < len(self.inputs):
-            raise ValueError("stream tables that read each other in a circle have no order")
         return self._order
 
     def with_table(self, name: TableName, inputs: Iterable[TableName]) -> Graph:
@@ -70,6 +67,17 @@ class Graph:
         return Graph({table: read for table, read in self.inputs.items() if table != name})
 
     # -- computed once ----------------------------------------------------------------------------
+
+    @cached_property
+    def cycles(self) -> tuple[tuple[TableName, ...], ...]:
+        """The largest sets of stream tables in which each is made from each, and from itself.
+
+        Sorted by name, inside and out. A graph without cycles has none.
+        """
+        tables = sorted(self.inputs)
+        found = rx.strongly_connected_components(self._between)
+        named = (tuple(tables[place] for place in sorted(component)) for component in found)
+        return tuple(sorted(each for each in named if len(each) > 1 or each[0] in self.inputs[each[0]]))
 
     @cached_property
     def _readers(self) -> Mapping[TableName, frozenset[TableName]]:
@@ -91,23 +99,36 @@ class Graph:
         )
 
     @cached_property
-    def _order(self) -> tuple[TableName, ...]:
+    def _between(self) -> rx.PyDiGraph[TableName, None]:
         # Sources are left out: a source late in the alphabet must not hold back what reads it.
         tables = sorted(self.inputs)
         places = {name: place for place, name in enumerate(tables)}
-        between = arrows(
-            tables,
-            (
-                (places[read], places[name])
-                for name in tables
-                for read in self.inputs[name]
-                if read in self.inputs
-            ),
+        edges = (
+            (places[read], places[name]) for name in tables for read in self.inputs[name] & places.keys()
         )
-        return tuple(rx.lexicographical_topological_sort(between, key=sort_key))
+        return arrows(tables, edges)
+
+    @cached_property
+    def _order(self) -> tuple[TableName, ...]:
+        if not self.cycles:
+            return tuple(rx.lexicographical_topological_sort(self._between, key=sort_key))
+        members = {cycle[0]: cycle for cycle in self.cycles}
+        order = without_cycles(self).order()
+        return tuple(name for head in order for name in members.get(head, (head,)))
 
     def _names(self, places: Iterable[int]) -> frozenset[TableName]:
         return frozenset(self._arrows[place] for place in places)
+
+
+def without_cycles(graph: Graph) -> Graph:
+    """The graph in which every cycle is one table, called by the name of its first member."""
+    stands = {name: members[0] for members in graph.cycles for name in members}
+    inputs: dict[TableName, frozenset[TableName]] = {}
+    for name, reads in graph.inputs.items():
+        head = stands.get(name, name)
+        read = frozenset(stands.get(other, other) for other in reads) - {head}
+        inputs[head] = inputs.get(head, frozenset()) | read
+    return Graph(inputs)
 
 
 def arrows(names: list[TableName], edges: Iterable[tuple[int, int]]) -> rx.PyDiGraph[TableName, None]:

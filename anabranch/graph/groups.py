@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import rustworkx as rx
 
 from anabranch.graph.bindings import bindings
+from anabranch.graph.cycles import condensed
 from anabranch.graph.diamonds import diamonds_closed_by
 from anabranch.graph.graph import Graph, arrows
 from anabranch.graph.union_find import UnionFind
@@ -60,7 +61,21 @@ def groups(
     - Groups that need each other's results, or that of a table between them, are one: neither could
       publish first. This is so for groups of nothing but atomic members: all others are refreshed
       table by table.
+    - A cycle counts as one table: all of it is in a group, or nothing.
     """
+    whole = condensed(graph)
+    found = _groups(whole.graph, whole.all_of(atomic), [whole.heads(members) for members in declared])
+    return tuple(
+        replace(
+            group, members=whole.whole(group.members), convergence=whole.whole(group.convergence), graph=graph
+        )
+        for group in found
+    )
+
+
+def _groups(
+    graph: Graph, atomic: Callable[[TableName], bool], declared: Iterable[Iterable[TableName]]
+) -> tuple[Group, ...]:
     order = graph.order()
     places = {name: place for place, name in enumerate(order)}
     found = bindings(graph)

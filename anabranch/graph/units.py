@@ -17,8 +17,9 @@ class Unit:
     """Stream tables, in order, that refresh and publish together.
 
     A group of nothing but atomic members is one unit. Any other group is as many units as it has
-    members, and each still knows its `group`. All other stream tables are units of one. `after` has the
-    numbers of the units that it reads from, and these are smaller than its own.
+    members, and each still knows its `group`. So is a cycle, whatever group it is in. All other stream
+    tables are units of one. `after` has the numbers of the units that it reads from, and these are smaller
+    than its own.
     """
 
     number: int
@@ -43,7 +44,8 @@ def units(
     """
     found = groups(graph, atomic, declared)
     group_of = {name: group for group in found for name in group.members}
-    whole = {name: group.members for group in found if group.atomic for name in group.members}
+    whole = {name: cycle for cycle in graph.cycles for name in cycle}
+    whole |= {name: group.members for group in found if group.atomic for name in group.members}
     first = {name: whole.get(name, (name,))[0] for name in graph.order()}
     firsts = sorted(set(first.values()))
     places = {name: place for place, name in enumerate(firsts)}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from anabranch.graph.cycles import components, find_cycle
+from anabranch.graph.cycles import condensed, find_cycle
 from anabranch.graph.graph import Graph
 from tests.unit.graph.drawing import graph, name, names
 
@@ -57,33 +55,41 @@ def test_the_given_mapping_may_change_afterwards():
 
 def test_without_a_cycle_there_is_none_to_find():
     assert find_cycle(DEEP) is None
-    assert components(DEEP) == ()
+    assert DEEP.cycles == ()
     assert find_cycle(Graph({})) is None
 
 
 def test_a_cycle_is_shown_as_the_way_data_would_flow():
     drawn = graph("edges > paths\npaths > hops\nhops > more\nmore > paths")
     assert find_cycle(drawn) == names("hops more paths hops")
-    assert components(drawn) == (names("hops more paths"),)
+    assert drawn.cycles == (names("hops more paths"),)
 
 
 def test_of_several_cycles_the_shortest_through_the_first_table_is_shown():
     drawn = graph("z > y\ny > z\na > b c\nb > d\nc > a\nd > a")
     assert find_cycle(drawn) == names("a c a")
-    assert components(drawn) == (names("a b c d"), names("y z"))
+    assert drawn.cycles == (names("a b c d"), names("y z"))
 
 
 def test_a_table_that_reads_itself_is_a_cycle():
     drawn = graph("a > b\nb > b c")
     assert find_cycle(drawn) == names("b b")
-    assert components(drawn) == (names("b"),)
+    assert drawn.cycles == (names("b"),)
 
 
-def test_a_graph_with_a_cycle_has_no_order_and_still_has_an_upstream():
-    drawn = graph("s > a\na > b\nb > a")
-    with pytest.raises(ValueError, match="circle"):
-        drawn.order()
-    assert drawn.upstream(name("a")) == set(names("s b"))
+def test_the_members_of_a_cycle_come_together_after_all_else_that_they_read():
+    drawn = graph("s > a z\na > b\nb > a d\nc > b\ny > c\nz > a")
+    assert drawn.order() == names("c z a b d")
+    assert drawn.upstream(name("a")) == set(names("s b c y z"))
+
+
+def test_a_cycle_counts_as_one_table_called_by_its_first_member():
+    whole = condensed(graph("s > a\na > b\nb > a d\nc > b"))
+    assert whole.graph == graph("s > a\na > d\nc > a")
+    assert whole.head(name("b")) == name("a")
+    assert whole.heads(names("d b a")) == names("d a")
+    assert whole.whole(names("a d")) == names("a b d")
+    assert condensed(DEEP).graph is DEEP
 
 
 def test_a_long_chain_is_no_deep_recursion():
