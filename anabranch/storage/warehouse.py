@@ -66,7 +66,7 @@ class Warehouse:
                 yield StoredFile(uri.rstrip("/") + info.path[len(base) :], info.size or 0)
 
     def empty_folders(self, uri: str) -> Iterator[str]:
-        """The folders below those directly in `uri` that have nothing in them, each with a slash at its end."""
+        """The folders below those directly in `uri` that have nothing in them, a slash at the end."""
         if uri.startswith("file:"):  # object stores have no folders
             base = self.inner_path(uri).rstrip("/")
             for folder, inner, files in os.walk(base):

@@ -261,7 +261,9 @@ class Watch:
         }
         for members in self._together:
             for name, other in itertools.permutations(sorted(members), 2):
-                if TableName.parse(other) in streams[name].inputs:
+                # What was never filled shows nothing, and waits for its first refresh.
+                filled = streams[name].filled and streams[other].filled
+                if filled and TableName.parse(other) in streams[name].inputs:
                     above, below = streams[other].frontier, streams[name].frontier
                     apart = {str(s): (lsn, below.get(s)) for s, lsn in above.items() if below.get(s) != lsn}
                     assert not apart, f"{name} is published with {other}, and not of one moment: {apart}"
