@@ -361,6 +361,18 @@ class ImmediateFailed(StreamTableError):
     code = "AB609"
 
 
+class NotMonotone(StreamTableError):
+    """A cycle through an operator that takes rows away when others come: it need not have a fixed point."""
+
+    code = "AB610"
+
+
+class NoFixpoint(StreamTableError):
+    """A recursion that went on for longer than it may; nothing of it was published."""
+
+    code = "AB611"
+
+
 def every_error() -> list[type[AnabranchError]]:
     """All error classes in the order of their codes; the documentation's table is made from it."""
     found: list[type[AnabranchError]] = []

@@ -59,6 +59,8 @@ class Tables:
     stored_columns: tuple[str, ...] = ()
     stored: ZSet = field(default_factory=dict)
     cuts: Mapping[str, ZSet] = field(default_factory=dict)
+    cut_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of cuts of which a part is read; others are read as they are."""
 
 
 def evaluate(plan: Plan, tables: Tables) -> ZSet:
@@ -133,8 +135,9 @@ class _Evaluation:
                 return _picked(minus(known.until[table], known.since[table]), known.columns[table], columns)
             case Stored(columns):
                 return _picked(known.stored, known.stored_columns, columns)
-            case Cut(name):
-                return known.cuts[name]
+            case Cut(name, columns):
+                rows = known.cuts[name]
+                return _picked(rows, known.cut_columns[name], columns) if name in known.cut_columns else rows
             case Values():
                 return net((tuple(evaluate_scalar(item, {}) for item in row), 1) for row in plan.rows)
 

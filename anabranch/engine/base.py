@@ -83,8 +83,13 @@ class Engine(Protocol):
         """Run a statement in which `{placeholder}` stands for a relation."""
         ...
 
-    def from_arrow(self, table: Any) -> Frame:
-        """Arrow data as a frame."""
+    def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
+        """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
+        ...
+
+    def collected(self, frame: Frame) -> Any | None:
+        """The rows of a frame as Arrow data, computed now; None if they are too many, or wouldn't come back
+        as they went."""
         ...
 
     def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:

@@ -200,10 +200,24 @@ class SparkEngine:
             ).collect()[0]
             return row["l"] or 0, row["r"] or 0
 
-    def from_arrow(self, table: Any) -> Frame:
-        """Arrow data as a frame."""
+    def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
+        """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
         with translated():
-            return self.session.createDataFrame(table)
+            return self.session.createDataFrame(table, None if like is None else like.schema)
+
+    def collected(self, frame: Frame) -> Any | None:
+        """The rows of a frame as Arrow data, computed now; None if they are too many, or wouldn't come back
+        as they went."""
+        with translated():
+            if not all(isinstance(field.dataType, _HELD) for field in frame.schema.fields):
+                return None
+            try:
+                return frame.toArrow()
+            except PySparkException as error:
+                # More than was thought, and more than a driver takes: Spark stops it by itself.
+                if "maxResultSize" not in str(error):
+                    raise
+                return None
 
     def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
         """The rows of Parquet files; with `positions` also `__file` and `__position`."""
@@ -481,14 +495,8 @@ class SparkEngine:
     def kept(self, frame: Frame, folder: str, *, few: bool) -> Frame:
         """The rows of a frame, computed once: held here if they are few, else written to a new folder."""
         with translated():
-            kinds = [field.dataType for field in frame.schema.fields]
-            if few and all(isinstance(kind, _HELD) for kind in kinds):
-                try:
-                    return self.session.createDataFrame(frame.toArrow(), frame.schema)
-                except PySparkException as error:
-                    # More than was thought, and more than a driver takes: Spark stops it by itself.
-                    if "maxResultSize" not in str(error):
-                        raise
+            if few and (held := self.collected(frame)) is not None:
+                return self.from_arrow(held, frame)
             # Files know no columns without a type.
             untyped = {f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)}
             written = frame.withColumns({name: F.col(_quoted(name)).cast("boolean") for name in untyped})

@@ -60,6 +60,11 @@ class Sources:
         paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
         return sum(self.parts.warehouse.size(path) for path in paths) <= FEW_BYTES
 
+    @property
+    def few_rows(self) -> bool:
+        """Whether no change was read that is too much to be held here."""
+        return not self.large
+
     def rows_changed(self, changed: frozenset[str]) -> int:
         """How many weighted rows the changes of these tables are, before any cancel; from footers alone."""
         paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]

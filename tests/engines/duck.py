@@ -98,9 +98,13 @@ class DuckEngine:
         """Whether a value is a frame; Arrow data isn't: it goes the way it goes with Spark."""
         return isinstance(value, DuckFrame)
 
-    def from_arrow(self, table: pa.Table) -> DuckFrame:
+    def from_arrow(self, table: pa.Table, like: DuckFrame | None = None) -> DuckFrame:
         """Arrow data as a frame."""
         return DuckFrame(table)
+
+    def collected(self, frame: DuckFrame) -> pa.Table:
+        """The rows of a frame, which are computed already."""
+        return frame.arrow
 
     def schema_of(self, frame: DuckFrame, *, hidden: bool = False) -> Schema:
         """The schema of a frame; all of it may be NULL."""
