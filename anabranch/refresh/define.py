@@ -107,6 +107,12 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
     """The definition of a query over the tables of a moment, or the error that says why it can't be one."""
     schemas = {known: version.schema.visible for known, version in moment.versions.items()}
     lowered = lower(text, schemas)
+    if lowered.recursions:
+        raise NotIncremental(
+            "WITH RECURSIVE can't be maintained incrementally yet",
+            detail="recursion isn't understood here.",
+            hint="leave RECURSIVE out if nothing refers to itself, or create it with refresh_mode = full.",
+        )
     empty = {str(table): parts.engine.scan([], schemas[table]) for table in lowered.tables}
     kept: list[Kept] = []
     for piece in pieces(lowered.plan, lowered.columns, str(name)):

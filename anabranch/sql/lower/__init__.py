@@ -6,10 +6,12 @@ scope, outputs      which column a name stands for
 expressions         expressions to scalars          (calls, verbatim, negation, admit, special)
 relations           FROM                            (joins, using, laterals, generators, inline)
 block, select       one SELECT block                (conditions, aggregates, grouping, windows, order)
-queries             CTEs, set operations
+queries             set operations
+ctes                WITH                            (recursion)
 correlate           subqueries and the rows they are asked for   (domain, carry, subqueries)
 """
 
 from anabranch.sql.lower.entry import Lowered, lower
+from anabranch.sql.lower.recursion import RECURSION_PREFIX, Recursion
 
-__all__ = ["Lowered", "lower"]
+__all__ = ["RECURSION_PREFIX", "Lowered", "Recursion", "lower"]

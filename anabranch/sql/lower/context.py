@@ -18,6 +18,7 @@ from anabranch.sql.parse import shown
 if TYPE_CHECKING:
     from anabranch.sql.lower.correlate import Related
     from anabranch.sql.lower.expressions import Expressions
+    from anabranch.sql.lower.recursion import Recursion
     from anabranch.sql.lower.scope import Definition, Environment, Relation, Scope
     from anabranch.sql.lower.site import Place, Site
 
@@ -67,6 +68,8 @@ class Context:
     tables: set[TableName] = field(default_factory=set)
     shared: dict[TableName, Relation] = field(default_factory=dict)
     """Views that are lowered already."""
+    recursions: list[Recursion] = field(default_factory=list)
+    """What recursive CTEs hold, each behind those that it reads."""
     tally: Tally = field(default_factory=Tally)
 
     # -- columns ------------------------------------------------------------------------------

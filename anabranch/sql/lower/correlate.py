@@ -18,10 +18,10 @@ from anabranch.algebra.scalar import Ref, Scalar, refs
 from anabranch.errors import AnabranchError
 from anabranch.sql.lower.block import Block, begin
 from anabranch.sql.lower.context import Context
+from anabranch.sql.lower.ctes import with_ctes
 from anabranch.sql.lower.domain import Domain, joined_back
 from anabranch.sql.lower.functions import GENERATORS
 from anabranch.sql.lower.order import cuts
-from anabranch.sql.lower.queries import with_ctes
 from anabranch.sql.lower.scope import (
     Definition,
     Environment,
@@ -33,6 +33,7 @@ from anabranch.sql.lower.scope import (
 )
 from anabranch.sql.lower.select import complete, is_grouped, scalar_of
 from anabranch.sql.lower.site import Place
+from anabranch.sql.lower.syntax.shape import unwrapped
 from anabranch.sql.lower.syntax.tree import FunctionCall, Name, Node, Query, Select, everything
 from anabranch.sql.lower.windows import windows_in
 
@@ -135,13 +136,6 @@ def _simple(block: Block, items: bool) -> Related:
     kept = [(name, Ref(name)) for name in read if name in there]
     plan = Project(block.site.plan, (*found, *kept)) if found or kept else block.site.plan
     return Related(Relation(plan, tuple(fields)), block.beyond)
-
-
-def unwrapped(query: Query) -> Query:
-    """The query without brackets around it."""
-    while isinstance(query.body, Query) and not (query.ctes or query.order or cuts(query)):
-        query = query.body
-    return query
 
 
 def _numbers(block: Block) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.algebra.plan import Plan
+from anabranch.algebra.plan import Plan, tables
 from anabranch.errors import InvalidName, InvalidOutput, InvalidQuery, SqlTooLarge
 from anabranch.names import TableName, check_column_name
 from anabranch.schema import Schema
@@ -19,18 +19,18 @@ from anabranch.sql.lower.names import Names
 from anabranch.sql.lower.order import cuts
 from anabranch.sql.lower.prune import parents_first, pruned
 from anabranch.sql.lower.queries import lower_query
+from anabranch.sql.lower.recursion import Recursion
 from anabranch.sql.lower.rename import renamed_plan
 from anabranch.sql.lower.scope import Environment, Relation
 from anabranch.sql.lower.subqueries import filter_by, value_of
 from anabranch.sql.lower.syntax.queries import read_query
+from anabranch.sql.lower.syntax.shape import first_part
 from anabranch.sql.lower.syntax.tree import (
-    Body,
     Derived,
     InlineTable,
     Node,
     Query,
     Select,
-    SetOperation,
     Star,
     TableFunction,
     TableRef,
@@ -54,6 +54,8 @@ class Lowered:
     tables: frozenset[TableName]
     settled: bool = True
     """Whether the text leaves no choice: not among rows that tie, nor of an order to aggregate in."""
+    recursions: tuple[Recursion, ...] = ()
+    """The tables of recursive CTEs that the plan reads, each behind those that it reads itself."""
 
 
 def lower(
@@ -83,12 +85,34 @@ def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[Tabl
     relation = _whole(context, query)
     if query.order and not cuts(query):
         context.notice("ORDER BY at the end is dropped: a table has no order")
-    _check_plan(relation.plan)
-    plan = marked(pruned(relation.plan), context.types)
-    # A plan keeps its hash; computed here, no later walk has to descend for it.
-    hash(plan)
-    names = tuple(field.name for field in relation.fields)
-    return Lowered(plan, names, tuple(context.notices), frozenset(context.tables), not context.tally.choices)
+    recursions = _used(relation.plan, context.recursions)
+    _check_size([relation.plan, *(recursion.plan for recursion in recursions)])
+
+    def finished(plan: Plan) -> Plan:
+        plan = marked(pruned(plan), context.types)
+        # A plan keeps its hash; computed here, no later walk has to descend for it.
+        hash(plan)
+        return plan
+
+    return Lowered(
+        finished(relation.plan),
+        tuple(field.name for field in relation.fields),
+        tuple(context.notices),
+        frozenset(context.tables),
+        not context.tally.choices,
+        tuple(replace(r, plan=finished(r.plan), anchor=finished(r.anchor)) for r in recursions),
+    )
+
+
+def _used(plan: Plan, recursions: list[Recursion]) -> list[Recursion]:
+    """Those that a plan reads, and those that they read."""
+    read = set(tables(plan))
+    found: list[Recursion] = []
+    for recursion in reversed(recursions):
+        if recursion.table in read:
+            read |= tables(recursion.plan)
+            found.append(recursion)
+    return found[::-1]
 
 
 @dataclass(frozen=True)
@@ -127,15 +151,18 @@ def _measured(sql: SqlText, query: Query) -> int:
     return relations
 
 
-def _check_plan(plan: Plan) -> None:
-    """Every use of a shared part counts: whoever walks the plan as a tree meets it each time."""
-    sizes: dict[Plan, int] = {}
-    for node in reversed(parents_first(plan)):
-        sizes[node] = 1 + sum(sizes[below] for below in node.inputs)
-    if sizes[plan] > MAX_PLAN_NODES:
+def _check_size(plans: list[Plan]) -> None:
+    """Every use of a shared part counts: whoever walks a plan as a tree meets it each time."""
+    total = 0
+    for plan in plans:
+        sizes: dict[Plan, int] = {}
+        for node in reversed(parents_first(plan)):
+            sizes[node] = 1 + sum(sizes[below] for below in node.inputs)
+        total += sizes[plan]
+    if total > MAX_PLAN_NODES:
         raise SqlTooLarge(
             "the query is too complex",
-            detail=f"its plan has {sizes[plan]} operators; {MAX_PLAN_NODES} are allowed.",
+            detail=f"its plan has {total} operators; {MAX_PLAN_NODES} are allowed.",
             hint="put a part of it into a stream table of its own.",
         )
 
@@ -172,9 +199,7 @@ def _whole(context: Context, query: Query) -> Relation:
 
 def _item_shown(context: Context, query: Query, number: int) -> str:
     """The item of the SELECT list that a column comes from, if one can be told."""
-    body: Body = query
-    while isinstance(body, Query | SetOperation):
-        body = body.body if isinstance(body, Query) else body.parts[0]
+    body = first_part(query)
     if not isinstance(body, Select) or any(isinstance(item.value, Star) for item in body.items):
         return f"{context.where}column {number}."
     item = body.items[min(number, len(body.items)) - 1]

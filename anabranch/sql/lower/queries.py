@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from anabranch.sql.lower.carry import carrying, closed
+from anabranch.sql.lower.carry import carrying
 from anabranch.sql.lower.context import Context
+from anabranch.sql.lower.ctes import with_ctes
 from anabranch.sql.lower.inline import inline_table
 from anabranch.sql.lower.order import cuts, ordered
 from anabranch.sql.lower.relations import aliased
-from anabranch.sql.lower.scope import Definition, Environment, NeedsDomain, Relation
+from anabranch.sql.lower.scope import Environment, Relation
 from anabranch.sql.lower.select import lower_select
 from anabranch.sql.lower.set_operations import combined
+from anabranch.sql.lower.syntax.shape import bare
 from anabranch.sql.lower.syntax.tree import Body, InlineTable, Query, Select, SetOperation
 
 
@@ -25,8 +27,7 @@ def lower_query(context: Context, query: Query, environment: Environment) -> Rel
 def _body(context: Context, body: Body, environment: Environment) -> Relation:
     match body:
         case Select():
-            bare = Query(body.first, body.last, (), False, body, (), False, False, None, None)
-            return lower_select(context, body, bare, environment)
+            return lower_select(context, body, bare(body), environment)
         case Query():
             return lower_query(context, body, environment)
         case InlineTable():
@@ -35,26 +36,3 @@ def _body(context: Context, body: Body, environment: Environment) -> Relation:
         case SetOperation():
             parts = [_body(context, part, environment) for part in body.parts]
             return combined(context, body, parts)
-
-
-def with_ctes(context: Context, query: Query, environment: Environment) -> Environment:
-    """The environment in which a query's own CTEs are known; each sees those before it."""
-    if query.recursive:
-        raise context.not_incremental(
-            query,
-            "WITH RECURSIVE can't be maintained incrementally yet",
-            "recursion isn't understood here",
-            "leave RECURSIVE out if nothing refers to itself",
-        )
-    ctes = dict(environment.ctes)
-    for cte in query.ctes:
-        inner = Environment(dict(ctes), environment.outer)
-        definition = Definition(cte, inner)
-        try:
-            definition.relation = lower_query(context, cte.query, closed(inner))
-        except NeedsDomain as need:
-            # It reads the block around: lowered where it is used.
-            if environment.outer is None or need.token is not environment.outer.token:
-                raise
-        ctes[cte.name.lower()] = definition
-    return Environment(ctes, environment.outer, environment.domain)
