@@ -109,6 +109,9 @@ in FROM :: yes
 CTEs :: yes
     WITH big AS (SELECT * FROM orders WHERE amount > 100) SELECT a.id FROM big a JOIN big b ON a.id
     = b.id
+WITH RECURSIVE :: yes :: Spark itself refuses UNION, and loses rows where a step reads the CTE twice
+    WITH RECURSIVE q AS (SELECT id, customer FROM orders UNION SELECT q.id, r.customer FROM q JOIN
+    returns r ON q.customer = r.id) SELECT id, count(*) AS n FROM q GROUP BY id
 # Windows
 rank, row_number, lag, … :: yes :: rows that tie are ordered by all their columns, with a notice
     SELECT id, row_number() OVER (PARTITION BY region ORDER BY amount DESC) AS place FROM orders
@@ -129,8 +132,9 @@ VALUES :: yes
 range(…) of at most 1,000 rows :: yes
     SELECT id FROM range(10)
 # Refused
-WITH RECURSIVE :: not yet AB203
-    WITH RECURSIVE q AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM q) SELECT x FROM q
+WITH RECURSIVE that reads columns of an outer query :: not yet AB203
+    SELECT id, (WITH RECURSIVE q AS (SELECT orders.id AS x UNION SELECT x - 1 FROM q WHERE x > 0)
+    SELECT count(*) FROM q) AS n FROM orders
 PIVOT, UNPIVOT :: not yet AB203
     SELECT * FROM returns PIVOT (sum(amount) FOR customer IN (1, 2))
 windows of time :: not yet AB203

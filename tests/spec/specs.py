@@ -4,7 +4,7 @@ A file is a comment that says what it shows, the tables, the views, the query, a
 result. Where a stage is told which tables changed, a line `-- changed: …` says which (`nothing` is
 allowed). The folder names the stage:
 
-    lowering          the query's plan
+    lowering          the query's plan, behind the tables of its recursions and their plans
     differentiating   the plan of its change
     simplifying       the same, given which tables changed
     rendering         that plan as SQL for Spark; without a `changed` line, the query's own plan
@@ -100,7 +100,10 @@ def rewritten(spec: Spec) -> str:
 
 
 def _lowering(_: Spec, lowered: Lowered) -> str:
-    return plan_text(lowered.plan)
+    tables = [
+        f"{found.table}: {', '.join(found.columns)}\n{plan_text(found.plan)}" for found in lowered.recursions
+    ]
+    return "\n\n".join([*tables, plan_text(lowered.plan)])
 
 
 def _differentiating(_: Spec, lowered: Lowered) -> str:

@@ -12,14 +12,14 @@ from anabranch.names import TableName
 from anabranch.schema import Schema, Type
 from anabranch.sql.lexical import SqlText, place
 from anabranch.sql.lower.names import Names
-from anabranch.sql.lower.syntax.tree import Exists, Expression, InQuery, Node, Query, ScalarQuery
+from anabranch.sql.lower.syntax.tree import Cte, Exists, Expression, InQuery, Node, Query, ScalarQuery
 from anabranch.sql.parse import shown
 
 if TYPE_CHECKING:
     from anabranch.sql.lower.correlate import Related
     from anabranch.sql.lower.expressions import Expressions
     from anabranch.sql.lower.recursion import Recursion
-    from anabranch.sql.lower.scope import Definition, Environment, Relation, Scope
+    from anabranch.sql.lower.scope import Definition, Environment, Loop, Relation, Scope
     from anabranch.sql.lower.site import Place, Site
 
 MAX_RELATIONS = 100
@@ -47,6 +47,7 @@ class Tally:
     relations: int = 0
     blocks: int = 0
     choices: int = 0
+    loops: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Context:
     """Views that are lowered already."""
     recursions: list[Recursion] = field(default_factory=list)
     """What recursive CTEs hold, each behind those that it reads."""
+    loops: dict[Cte, Loop] = field(default_factory=dict)
+    """Recursive CTEs that are lowered already."""
     tally: Tally = field(default_factory=Tally)
 
     # -- columns ------------------------------------------------------------------------------

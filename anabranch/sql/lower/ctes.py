@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from anabranch.sql.lower.carry import closed
 from anabranch.sql.lower.context import Context
+from anabranch.sql.lower.recursion import lower_recursive, reads_itself
 from anabranch.sql.lower.scope import Definition, Environment, NeedsDomain
 from anabranch.sql.lower.syntax.tree import Query
 
 
 def with_ctes(context: Context, query: Query, environment: Environment) -> Environment:
     """The environment in which a query's own CTEs are known; each sees those before it."""
-    if query.recursive:
-        raise context.not_incremental(
-            query,
-            "WITH RECURSIVE can't be maintained incrementally yet",
-            "recursion isn't understood here",
-            "leave RECURSIVE out if nothing refers to itself",
-        )
     ctes = dict(environment.ctes)
     for cte in query.ctes:
         inner = Environment(dict(ctes), environment.outer)
         definition = Definition(cte, inner)
-        try:
-            definition.relation = context.rules.query(context, cte.query, closed(inner))
-        except NeedsDomain as need:
-            # It reads the block around: lowered where it is used.
-            if environment.outer is None or need.token is not environment.outer.token:
-                raise
+        if query.recursive and reads_itself(cte):
+            definition.loop = lower_recursive(context, cte, inner, with_ctes)
+        else:
+            try:
+                definition.relation = context.rules.query(context, cte.query, closed(inner))
+            except NeedsDomain as need:
+                # It reads the block around: lowered where it is used.
+                if environment.outer is None or need.token is not environment.outer.token:
+                    raise
         ctes[cte.name.lower()] = definition
     return Environment(ctes, environment.outer, environment.domain)

@@ -15,6 +15,7 @@ from anabranch.sql.lower.scope import (
     Definition,
     Environment,
     Field,
+    Loop,
     NeedsDomain,
     Relation,
     check_arity,
@@ -107,7 +108,9 @@ def _scan(context: Context, name: TableName, node: Node) -> Relation:
 
 
 def _cte(context: Context, node: TableRef, definition: Definition, environment: Environment) -> Relation:
-    if definition.relation is not None:
+    if definition.loop is not None:
+        relation = _loop(context, definition.loop)
+    elif definition.relation is not None:
         relation = reused(context, definition.relation)
     else:
         relation = _correlated_cte(context, node, definition, environment)
@@ -117,6 +120,19 @@ def _cte(context: Context, node: TableRef, definition: Definition, environment: 
         renamed = tuple(Field(name, f.plan) for name, f in zip(names, relation.fields, strict=True))
         relation = Relation(relation.plan, renamed, relation.carried)
     return aliased(context, relation, node.alias, definition.cte.name)
+
+
+def _loop(context: Context, loop: Loop) -> Relation:
+    """A recursive CTE, read from within or from outside: the table that stands for it."""
+    columns: list[tuple[str, str]] = []
+    fields: list[Field] = []
+    for column, name, kind in zip(loop.columns, loop.names, loop.types, strict=True):
+        plan = context.column(column)
+        if kind is not None:
+            context.types[plan] = kind
+        columns.append((plan, column))
+        fields.append(Field(name, plan))
+    return Relation(Scan(loop.table, tuple(columns)), tuple(fields))
 
 
 def _correlated_cte(

@@ -66,6 +66,18 @@ class Definition:
     environment: Environment
     relation: Relation | None = None
     """Its plan, shared by all uses; None if it reads columns of a block around it."""
+    loop: Loop | None = None
+    """If it reads itself, the table that stands for it."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A recursive CTE as a table: per column its name there, its name for the user, its type if known."""
+
+    table: str
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    types: tuple[Type | None, ...]
 
 
 class NeedsDomain(Exception):

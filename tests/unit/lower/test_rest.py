@@ -103,11 +103,6 @@ def test_a_cte_sees_those_before_it_only() -> None:
         lowered("WITH p AS (SELECT x FROM q), q AS (SELECT 1 AS x) SELECT x FROM p")
 
 
-def test_recursion_is_refused() -> None:
-    with pytest.raises(NotIncremental, match="WITH RECURSIVE"):
-        lowered("WITH RECURSIVE q AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM q) SELECT x FROM q")
-
-
 def _with_views(text: str, **views: str) -> Lowered:
     return lower(text, SCHEMAS, {TableName.parse(name): view for name, view in views.items()})
 

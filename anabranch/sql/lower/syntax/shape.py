@@ -59,14 +59,19 @@ def unwrapped(query: Query) -> Query:
     return query
 
 
+def within_brackets(body: Body) -> Body:
+    """The body without brackets around it."""
+    while isinstance(body, Query) and is_bare(body):
+        body = body.body
+    return body
+
+
 def union_parts(body: Body, everything: bool) -> Iterator[Body]:
     """The parts of the UNION ALLs at the top of a body, in order; without `everything`, of UNIONs too."""
     pending = [body]
     while pending:
-        current = pending.pop()
-        if isinstance(current, Query) and is_bare(current):
-            pending.append(current.body)
-        elif isinstance(current, SetOperation) and current.op == "union" and (current.all or not everything):
+        current = within_brackets(pending.pop())
+        if isinstance(current, SetOperation) and current.op == "union" and (current.all or not everything):
             pending.extend(reversed(current.parts))
         else:
             yield current
