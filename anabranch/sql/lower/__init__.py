@@ -2,6 +2,7 @@
 
 syntax              the text as a tree, by Spark's grammar
 entry               lower(): the whole way
+anchor              lower_anchor(): the part of it that reads no unknown table
 scope, outputs      which column a name stands for
 expressions         expressions to scalars          (calls, verbatim, negation, admit, special)
 relations           FROM                            (joins, using, laterals, generators, inline)
@@ -11,7 +12,8 @@ ctes                WITH                            (recursion)
 correlate           subqueries and the rows they are asked for   (domain, carry, subqueries)
 """
 
+from anabranch.sql.lower.anchor import lower_anchor
 from anabranch.sql.lower.entry import Lowered, lower
 from anabranch.sql.lower.recursion import RECURSION_PREFIX, Recursion
 
-__all__ = ["RECURSION_PREFIX", "Lowered", "Recursion", "lower"]
+__all__ = ["RECURSION_PREFIX", "Lowered", "Recursion", "lower", "lower_anchor"]

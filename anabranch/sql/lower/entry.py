@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from anabranch.algebra.plan import Plan, tables
@@ -21,7 +22,7 @@ from anabranch.sql.lower.prune import parents_first, pruned
 from anabranch.sql.lower.queries import lower_query
 from anabranch.sql.lower.recursion import Recursion
 from anabranch.sql.lower.rename import renamed_plan
-from anabranch.sql.lower.scope import Environment, Relation
+from anabranch.sql.lower.scope import Environment, Relation, check_arity
 from anabranch.sql.lower.subqueries import filter_by, value_of
 from anabranch.sql.lower.syntax.queries import read_query
 from anabranch.sql.lower.syntax.shape import first_part
@@ -69,20 +70,32 @@ def lower(
     >>> lowered.columns, [str(table) for table in lowered.tables]
     (('region', 'n'), ['orders'])
     """
+    with nesting_bounded():
+        return lower_reading(reading(text), schemas, views or {})
+
+
+@contextmanager
+def nesting_bounded() -> Iterator[None]:
+    """Room for texts that are nested deeply; one that needs more is refused."""
     try:
         with deep_recursion:
-            return _lowered(text, schemas, views or {})
+            yield
     except RecursionError as error:
         raise SqlTooLarge("the SQL text is nested too deeply") from error
 
 
-def _lowered(text: str, schemas: Mapping[TableName, Schema], views: Mapping[TableName, str]) -> Lowered:
-    found = _read(text)
+def lower_reading(
+    found: Reading,
+    schemas: Mapping[TableName, Schema],
+    views: Mapping[TableName, str],
+    names: tuple[str, ...] | None = None,
+) -> Lowered:
+    """The plan of a text that was read; with `names`, those are its columns'."""
     query = found.query
     rules = Rules(lower_query, value_of, filter_by, correlate, _view)
     context = Context(found.sql, schemas, views, rules, Names(found.kept))
     context.count_relations(found.relations)
-    relation = _whole(context, query)
+    relation = _whole(context, query, names)
     if query.order and not cuts(query):
         context.notice("ORDER BY at the end is dropped: a table has no order")
     recursions = _used(relation.plan, context.recursions)
@@ -125,7 +138,7 @@ class Reading:
     relations: int
 
 
-def _read(text: str) -> Reading:
+def reading(text: str) -> Reading:
     """The tree of a text that the front end accepts: limits, sandbox, which tables it names."""
     sql = one_statement(read(text))
     check_sandbox(sql)
@@ -167,9 +180,13 @@ def _check_size(plans: list[Plan]) -> None:
         )
 
 
-def _whole(context: Context, query: Query) -> Relation:
+def _whole(context: Context, query: Query, names: tuple[str, ...] | None = None) -> Relation:
     """A query that stands alone: its columns have names, each once, and nothing else is in its plan."""
     relation = lower_query(context, query, Environment())
+    if names is not None:
+        check_arity(context, query, len(names), len(relation.fields))
+        fields = zip(names, relation.fields, strict=True)
+        relation = replace(relation, fields=tuple(replace(field, name=name) for name, field in fields))
     seen: set[str] = set()
     for number, field in enumerate(relation.fields, start=1):
         where = _item_shown(context, query, number)
@@ -215,7 +232,7 @@ def _view(context: Context, name: TableName, node: Node) -> Relation:
             f'the view "{name}" reads itself' if name in context.opened else "views are nested too deeply",
             detail=f"{context.place(node)}: {' -> '.join(map(str, (*context.opened, name)))}.",
         )
-    found = _read(context.views[name])
+    found = reading(context.views[name])
     context.names.keep(found.kept)
     inner = replace(context, sql=found.sql, where=f'in the view "{name}", ', opened=(*context.opened, name))
     inner.count_relations(found.relations)
