@@ -19,6 +19,7 @@ KINDS = frozenset(
         "files_swept",
         "tick_started",
         "refresh_started",
+        "refresh_iterated",
         "refresh_finished",
         "group_committed",
         "group_rolled_back",

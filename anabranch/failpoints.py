@@ -24,6 +24,7 @@ COMMIT_POINTS = (
 )
 REFRESH_POINTS = (
     "refresh.before_member",
+    "refresh.after_iteration",
     "refresh.after_member",
     "refresh.before_publish",
     "refresh.after_publish",

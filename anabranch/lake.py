@@ -21,6 +21,7 @@ from anabranch.lifecycle.create import create_stream_tables
 from anabranch.lifecycle.declare import create_refresh_group, drop_refresh_group
 from anabranch.lifecycle.drop import drop_stream_table, tell_of_readers
 from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
+from anabranch.looking.cycles import CycleStatus, scc_status
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.groups import (
     DiamondGroupMember,
@@ -301,6 +302,10 @@ class Lake:
     def refresh_groups(self) -> list[RefreshGroupInfo]:
         """The groups that were declared."""
         return refresh_groups(self._parts)
+
+    def scc_status(self) -> list[CycleStatus]:
+        """The stream tables that are made from each other, and how they last came to rest."""
+        return scc_status(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

@@ -99,6 +99,10 @@ _SETTINGS = (
     Setting(
         "tick_watermark_enabled", "true", _flag, "whether a tick reads everything at the lsn it began with"
     ),
+    Setting("allow_circular", "false", _flag, "whether stream tables may read each other in a circle"),
+    Setting(
+        "max_fixpoint_iterations", "100", _whole(1, 1_000_000), "passes after which a recursion is given up"
+    ),
     Setting("tick_interval", "1s", _duration("10ms", "1h"), "how often a scheduler looks whether it leads"),
     Setting("default_schedule", "1m", _duration("1s", "3650d"), "how often what nobody reads is refreshed"),
     Setting(

@@ -73,6 +73,7 @@ def unmoved(
         finished_at=now,
         initiated_by=initiated_by,
         since=stream.frontier,
+        scc_id=stream.scc_id,
         until=stream.frontier,
         reads=stream.reads or {},
     )

@@ -23,7 +23,7 @@ MAX_REMEMBERED = 10_000
 """Rows that aren't parsed again while they stay the same."""
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
-CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared"}
+CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "scc_id"}
 """Columns that no refresh writes: people, and who is in which group, decide about them."""
 
 
@@ -85,6 +85,8 @@ class StreamTable:
     group_id: int | None = None
     declared: str | None = None
     """The declared group that it is in."""
+    scc_id: int | None = None
+    """The cycle that it is in."""
 
     @property
     def immediate(self) -> bool:
@@ -297,6 +299,7 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "idle": int(stream.idle),
         "group_id": stream.group_id,
         "declared": stream.declared,
+        "scc_id": stream.scc_id,
         "immediate": int(stream.immediate),
     }
 
@@ -328,6 +331,7 @@ def _stream(row: Any) -> StreamTable:
         idle=bool(row.idle),
         group_id=row.group_id,
         declared=row.declared,
+        scc_id=row.scc_id,
     )
 
 

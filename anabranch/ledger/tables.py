@@ -169,6 +169,8 @@ stream_tables = Table(
     # Whether writers maintain it in their own commits.
     Column("immediate", Integer, nullable=False),
     Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
+    # The cycle that it is in.
+    Column("scc_id", BigInteger),
 )
 
 groups = Table(

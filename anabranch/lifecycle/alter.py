@@ -18,15 +18,18 @@ from anabranch.ledger.streams import (
     store_definition,
     store_status,
 )
-from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_diamonds
+from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_cycles, tell_of_diamonds
+from anabranch.lifecycle.cycles import define_cycle
 from anabranch.lifecycle.options import checked_options
 from anabranch.names import TableName
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import found
 from anabranch.refresh.graphs import (
     Streams,
-    acyclic,
+    admitted,
+    check_cycles,
     check_immediate,
+    cycle_of,
     graph_of,
     moved_with,
     regroup,
@@ -80,8 +83,14 @@ def _redefine(definitions: Definitions, name: TableName, query: str | None, give
         options = checked_options(given, parts.settings, stream.options)
         inputs = tuple(sorted(parse_query(text).reads))
         before = graph_of(streams.values())
-        graph = acyclic(Graph({**before.inputs, name: frozenset(inputs)}))
-        definition = define_checked(a_pass, name, text, options.refresh_mode, moment)
+        graph = admitted(Graph({**before.inputs, name: frozenset(inputs)}), parts.settings)
+        check_cycles(graph, {**streams, name: replace(stream, options=options)})
+        members = cycle_of(graph, name)
+        definition = (
+            define_cycle(a_pass, {name: text}, moment, members)[name]
+            if members
+            else define_checked(a_pass, name, text, options.refresh_mode, moment)
+        )
         altered = replace(
             stream,
             query=text,
@@ -95,6 +104,7 @@ def _redefine(definitions: Definitions, name: TableName, query: str | None, give
         _check_readers(a_pass, definition, graph, after)
         _publish(a_pass, altered, definition, graph, after, anew=query is not None)
     if inputs != stream.inputs:
+        tell_of_cycles(graph, [name])
         tell_of_diamonds(scheduled(after), name)
 
 
@@ -110,7 +120,9 @@ def _check_readers(a_pass: Pass, definition: Defined, graph: Graph, after: Strea
     for reader in sorted(graph.readers(name)):
         stream = after[reader]
         try:
-            made = a_pass.definitions.get(reader, stream.query, stream.options.refresh_mode, moment)
+            members = cycle_of(graph, reader)
+            mode = stream.options.refresh_mode
+            made = a_pass.definitions.get(reader, stream.query, mode, moment, members)
         except (SqlError, UnknownTable) as error:
             raise BrokenDefinition(
                 f'with that query of "{name}", the query of "{reader}" would no longer fit',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,17 +13,20 @@ from anabranch.graph.graph import Graph
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
+from anabranch.lifecycle.cycles import define_cycle
 from anabranch.lifecycle.declare import tell_of_joined_groups
 from anabranch.lifecycle.options import checked_options
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.refresh.define import Definition, check_plan
+from anabranch.refresh.define import Definition, FullDefinition, check_plan
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import check_flag
 from anabranch.refresh.graphs import (
     Streams,
-    acyclic,
+    admitted,
+    check_cycles,
     check_immediate,
+    cycle_of,
     graph_of,
     regroup,
     scheduled,
@@ -76,21 +79,23 @@ def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]
         a_pass = Pass(parts, definitions, moment, streams, "create")
         _check_names(wanted, moment)
         inputs = {item.name: parse_query(item.query).reads for item in wanted}
-        graph = acyclic(
+        graph = admitted(
             Graph(
                 {
                     **graph_of(streams.values()).inputs,
                     **{name: frozenset(reads) for name, reads in inputs.items()},
                 }
-            )
+            ),
+            parts.settings,
         )
         by_name = {item.name: item for item in wanted}
-        ordered = [by_name[name] for name in graph.order() if name in by_name]
-        jobs = _defined(a_pass, ordered, inputs)
+        jobs = _defined(a_pass, by_name, inputs, graph)
         after = {**streams, **{job.name: job.stream for job in jobs}}
         check_immediate(after)
+        check_cycles(graph, after)
         filled = _to_fill(a_pass, jobs, by_name, graph, after)
         _create(a_pass, jobs, filled)
+    tell_of_cycles(graph, by_name)
     for name in by_name:
         tell_of_diamonds(scheduled(after), name)
         tell_of_joined_groups(after, name, inputs[name])
@@ -117,22 +122,36 @@ def _check_names(wanted: Sequence[Wanted], moment: Moment) -> None:
 
 
 def _defined(
-    a_pass: Pass, ordered: Sequence[Wanted], inputs: Mapping[TableName, tuple[TableName, ...]]
+    a_pass: Pass,
+    wanted: Mapping[TableName, Wanted],
+    inputs: Mapping[TableName, tuple[TableName, ...]],
+    graph: Graph,
 ) -> list[Job]:
     """Definitions in an order in which each finds the columns of those that it reads."""
     moment, jobs = a_pass.moment, []
-    for item in ordered:
-        definition = define_checked(a_pass, item.name, item.query, item.options.refresh_mode, moment)
+    circles: dict[TableName, Defined] = {}
+    for name in graph.order():
+        if (item := wanted.get(name)) is None:
+            continue
+        members = cycle_of(graph, name)
+        if members and name not in circles:
+            texts = {member: wanted[member].query for member in sorted(members & wanted.keys())}
+            circles |= define_cycle(a_pass, texts, moment, members)
+        if members:
+            definition = circles[name]
+            tell_notices(name, definition, item.options.refresh_mode)
+        else:
+            definition = define_checked(a_pass, name, item.query, item.options.refresh_mode, moment)
         stream = StreamTable(
             name=item.name,
             table_id="",
             query=item.query,
             options=item.options,
             inputs=tuple(sorted(inputs[item.name])),
-            state_tables=tuple(name for name in definition.schemas if name != item.name),
+            state_tables=tuple(table for table in definition.schemas if table != item.name),
             refusal=refusal_of(definition),
         )
-        taken = [name for name in stream.state_tables if name in moment.versions]
+        taken = [table for table in stream.state_tables if table in moment.versions]
         if taken:
             raise NameTaken(f'the name "{taken[0]}", which "{item.name}" needs for its state, is taken')
         jobs.append(Job(stream, definition))
@@ -152,16 +171,21 @@ def define_checked(a_pass: Pass, name: TableName, query: str, mode: str, moment:
             if mode != "auto":
                 raise
             definition = a_pass.definitions.in_full(name, query, moment, error)
-    for notice in definition.notices:
-        warnings.warn(Notice(f'stream table "{name}": {notice}'), stacklevel=STACK + 1)
-    if (refusal := refusal_of(definition)) is not None and mode == "auto":
-        warnings.warn(Notice(f'stream table "{name}" is refreshed in full: {refusal}'), stacklevel=STACK + 1)
+    tell_notices(name, definition, mode)
     return definition
+
+
+def tell_notices(name: TableName, definition: Defined, mode: str) -> None:
+    """Say what the user of a definition should know."""
+    for notice in definition.notices:
+        warnings.warn(Notice(f'stream table "{name}": {notice}'), stacklevel=STACK + 2)
+    if (refusal := refusal_of(definition)) is not None and mode == "auto":
+        warnings.warn(Notice(f'stream table "{name}" is refreshed in full: {refusal}'), stacklevel=STACK + 2)
 
 
 def refusal_of(definition: Defined) -> str | None:
     """Why a definition can't be maintained incrementally, in one line."""
-    if isinstance(definition, Definition):
+    if not isinstance(definition, FullDefinition):
         return None
     error = definition.refusal
     return error.message if error.detail is None else f"{error.message}: {error.detail.rstrip('.')}"
@@ -241,6 +265,15 @@ def _create(a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job]) -> None:
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter, others=empty)
+
+
+def tell_of_cycles(graph: Graph, names: Iterable[TableName]) -> None:
+    """Say that stream tables came to read each other in a circle."""
+    for members in graph.cycles:
+        if not frozenset(members).isdisjoint(names):
+            shown = ", ".join(f'"{member}"' for member in members)
+            text = f"a cycle: {shown}; refreshed to their least fixed point, and published together"
+            warnings.warn(Notice(text), stacklevel=STACK)
 
 
 def tell_of_diamonds(graph: Graph, name: TableName) -> None:

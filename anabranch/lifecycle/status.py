@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anabranch.ledger.streams import ACTIVE, INITIALIZING, SUSPENDED, read_streams, store_status
+from anabranch.errors import NoFixpoint
+from anabranch.ledger.streams import (
+    ACTIVE,
+    INITIALIZING,
+    SUSPENDED,
+    StreamTable,
+    read_streams,
+    store_status,
+)
 from anabranch.parts import Parts
 from anabranch.refresh.find import found
 
@@ -18,18 +26,32 @@ def suspend_stream_table(parts: Parts, name: str) -> None:
 
 
 def resume_stream_table(parts: Parts, name: str) -> None:
-    """Refresh it again, from where it is: failures are forgotten, whatever the reason was."""
+    """Refresh it again, from where it is: failures are forgotten, whatever the reason was.
+
+    A cycle that found no fixed point stopped as one, and goes on as one.
+    """
     with parts.catalog.database.writing() as connection:
-        stream = found(read_streams(connection), name)
-        status = ACTIVE if stream.filled else INITIALIZING
-        armed = replace(
-            stream,
-            status=status,
-            status_reason=None,
-            failures=0,
-            retry_at=None,
-            error_code=None,
-            error=None,
-            held=None,
-        )
-        store_status(connection, armed)
+        streams = read_streams(connection)
+        stream = found(streams, name)
+        together = [stream]
+        if stream.scc_id is not None and stream.error_code == NoFixpoint.code:
+            together += [
+                other
+                for other in streams.values()
+                if (other.scc_id, other.error_code) == (stream.scc_id, stream.error_code)
+            ]
+        for each in together:
+            store_status(connection, _armed(each))
+
+
+def _armed(stream: StreamTable) -> StreamTable:
+    return replace(
+        stream,
+        status=ACTIVE if stream.filled else INITIALIZING,
+        status_reason=None,
+        failures=0,
+        retry_at=None,
+        error_code=None,
+        error=None,
+        held=None,
+    )

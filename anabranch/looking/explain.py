@@ -12,7 +12,7 @@ from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
-from anabranch.refresh.graphs import graph_of, groups_of
+from anabranch.refresh.graphs import cycle_of, graph_of, groups_of
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
 
@@ -32,6 +32,10 @@ class StreamTableExplanation:
     group: tuple[str, ...]
     """What it is published with, itself among them; nothing if it moves alone."""
     scc_id: int | None
+    cycle: tuple[str, ...]
+    """The stream tables that it is made from and made into, itself among them; nothing outside of cycles."""
+    recursive_inputs: tuple[str, ...]
+    """Those of them that it reads. Between them and its result, every operator only gains rows."""
     query: str
     explanation: Explanation
 
@@ -54,6 +58,10 @@ class StreamTableExplanation:
             f"read by   {', '.join(self.read_by) or 'no stream table'}",
             f"group     {', '.join(self.group) or 'none: it is published alone'}",
         ]
+        if self.cycle:
+            lines.append(f"cycle     {', '.join(self.cycle)}: published together, at their least fixed point")
+            again = ", ".join(self.recursive_inputs)
+            lines.append(f"          accepted, since more rows of {again} never take a row of it away")
         about = "\n".join(lines)
         return "\n\n".join(
             (
@@ -80,7 +88,8 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
     stream = found(streams, name)
     graph = graph_of(streams.values())
     mode = "full" if stream.refusal is not None else stream.options.refresh_mode
-    definition = definitions.get(name, stream.query, mode, moment)
+    circle = cycle_of(graph, name)
+    definition = definitions.get(name, stream.query, mode, moment, circle)
     if isinstance(definition, FullDefinition):
         refusal = Refusal(definition.refusal.code, stream.refusal or definition.refusal.message, None, None)
         explanation = Explanation(tuple(sorted(map(str, definition.tables))), (), refusal=refusal)
@@ -88,7 +97,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         explanation = explain(parts, definition, moment)
     members = next(
         (group.members for group in groups_of(streams, parts.settings) if name in group.members),
-        (),
+        tuple(sorted(circle)),
     )
     return StreamTableExplanation(
         name=str(name),
@@ -100,7 +109,9 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         reads=tuple(map(str, stream.inputs)),
         read_by=tuple(sorted(map(str, graph.readers(name)))),
         group=tuple(map(str, members)),
-        scc_id=None,
+        scc_id=stream.scc_id,
+        cycle=tuple(sorted(map(str, circle))),
+        recursive_inputs=tuple(str(read) for read in stream.inputs if read in circle),
         query=stream.query,
         explanation=explanation,
     )

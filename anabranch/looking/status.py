@@ -62,8 +62,14 @@ def status(parts: Parts) -> list[StreamTableStatus]:
     now = parts.clock.now()
     schedules = schedules_in_force(parts, streams)
     timestamps: dict[TableName, datetime | None] = {}
-    for name in graph_of(streams.values()).order():
+    graph = graph_of(streams.values())
+    for name in graph.order():
         timestamps[name] = _data_timestamp(streams[name], moment, missed, timestamps, now)
+    for members in graph.cycles:
+        # None is fresher than what it is made from: the others.
+        known = [when for name in members if (when := timestamps[name]) is not None]
+        oldest = min(known) if len(known) == len(members) else None
+        timestamps |= dict.fromkeys(members, oldest)
     found = []
     for name, stream in streams.items():
         timestamp = timestamps[name]
@@ -85,7 +91,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 last_error=stream.error,
                 rows=0 if version is None else version.rows,
                 group_id=stream.group_id,
-                scc_id=None,
+                scc_id=stream.scc_id,
                 gated_by_sources=(),
                 fuse_state=stream.options.fuse,
                 held=stream.held,

@@ -94,6 +94,8 @@ def _marks(name: TableName, streams: Streams) -> tuple[str, ...]:
         marks[0] += f": {stream.effective_mode}"
     if stream.group_id is not None:
         marks.append(f"group {stream.group_id}")
+    if stream.scc_id is not None:
+        marks.append(f"cycle {stream.scc_id}")
     if stream.status != ACTIVE:
         marks.append(stream.status)
     return tuple(marks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from anabranch.algebra.monotone import not_monotone
 from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, subplans, tables
 from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import Maintained, maintained
@@ -17,7 +18,9 @@ from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
+from anabranch.refresh.recursive import Looped, recursive_parts
 from anabranch.refresh.sources import Sources
+from anabranch.refresh.typing import check_types, over
 from anabranch.render.statement import render
 from anabranch.schema import Schema, has_map
 from anabranch.sql.lower import Lowered, lower
@@ -81,6 +84,8 @@ class Definition:
     lowered: Lowered
     pieces: tuple[Kept, ...]
     """What is stored, in the order of computation: state that nobody sees, then the result."""
+    loops: tuple[Looped, ...] = ()
+    """Recursions inside of the query, stored too: they come before the pieces."""
 
     @property
     def tables(self) -> frozenset[TableName]:
@@ -95,7 +100,8 @@ class Definition:
     @property
     def schemas(self) -> dict[TableName, Schema]:
         """The tables that are stored, the one that people see last."""
-        return {kept.table: kept.schema for kept in self.pieces}
+        loops = {looped.table: looped.schema for looped in self.loops}
+        return loops | {kept.table: kept.schema for kept in self.pieces}
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -107,22 +113,26 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
     """The definition of a query over the tables of a moment, or the error that says why it can't be one."""
     schemas = {known: version.schema.visible for known, version in moment.versions.items()}
     lowered = lower(text, schemas)
-    if lowered.recursions:
-        raise NotIncremental(
-            "WITH RECURSIVE can't be maintained incrementally yet",
-            detail="recursion isn't understood here.",
-            hint="leave RECURSIVE out if nothing refers to itself, or create it with refresh_mode = full.",
-        )
     empty = {str(table): parts.engine.scan([], schemas[table]) for table in lowered.tables}
+    lowered, loops = recursive_parts(parts, name, lowered, empty)
+    for looped in loops:
+        if (operator := not_monotone(looped.loop.plan, {looped.loop.table})) is not None:
+            raise NotIncremental(
+                f"the recursion goes through {operator}",
+                detail="rows that come may take others away, so there need not be a fixed point.",
+                hint="compute it outside of the recursion, from its result or before it.",
+            )
     kept: list[Kept] = []
     for piece in pieces(lowered.plan, lowered.columns, str(name)):
         kept.append(_kept(parts, piece, empty))
         empty[piece.table] = parts.engine.scan([], kept[-1].schema)
     query = parse_query(text)
-    relations = {key: empty[str(table)] for key, table in query.tables}
-    said = parts.engine.schema_of(parts.engine.query(query.template, relations))
-    _check_types(said, kept[-1].schema.visible)
-    return Definition(name, text, query, lowered, tuple(kept))
+    if not loops:
+        # Of recursion Spark takes a part only, and ends it by its own limits.
+        relations = {key: empty[str(table)] for key, table in query.tables}
+        said = parts.engine.schema_of(parts.engine.query(query.template, relations))
+        check_types(said, kept[-1].schema.visible)
+    return Definition(name, text, query, lowered, tuple(kept), loops)
 
 
 def define_full(
@@ -140,7 +150,7 @@ def define_full(
 def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
     """The rows to store, computed from nothing, as of the later moment."""
     stored = kept.maintained
-    if len(definition.pieces) > 1 or stored.hidden or not definition.lowered.settled:
+    if len(definition.schemas) > 1 or stored.hidden or not definition.lowered.settled:
         # The text knows neither state nor hidden columns, and would choose among ties as it likes.
         return _planned(stored.stored, stored.columns, sources)
     return _said(definition, sources)
@@ -149,7 +159,7 @@ def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
 def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
     """Hold the plan's rows against the text's; whether that was possible. A difference is an error."""
     rows = sum(moment.version(table).rows for table in definition.tables)
-    if rows > CHECKED_ROWS or not definition.lowered.settled:
+    if rows > CHECKED_ROWS or not definition.lowered.settled or definition.loops:
         return False
     sources = Sources(parts, moment, moment)
     schema = definition.result.schema.visible
@@ -166,7 +176,9 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
 
 
 def recomputed(definition: Definition | FullDefinition, sources: Sources) -> Frame:
-    """The query's result from its sources alone, as people see it."""
+    """The query's result from its sources, and from its recursions, as people see it."""
+    if isinstance(definition, Definition) and definition.loops:
+        return _planned(definition.lowered.plan, definition.lowered.columns, sources)
     if isinstance(definition, FullDefinition) or definition.lowered.settled:
         return _said(definition, sources)
     return _planned(definition.lowered.plan, definition.lowered.columns, sources)
@@ -186,16 +198,11 @@ def _said(definition: Definition | FullDefinition, sources: Sources) -> Frame:
 
 
 def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
-    def over(plan: Plan, columns: tuple[str, ...]) -> Frame:
-        rendered = render(plan, parts.engine.dialect, columns)
-        frames = {key: empty[leaf.table] for key, leaf in rendered.leaves if isinstance(leaf, Scan | Delta)}
-        return parts.engine.query(rendered.template, frames)
-
     def types(plan: Plan) -> Mapping[str, str]:
-        return parts.engine.types_of(over(plan, plan.names))
+        return parts.engine.types_of(over(parts, plan, plan.names, empty))
 
     kept = maintained(piece.plan, piece.columns, types)
-    schema = parts.engine.schema_of(over(kept.stored, kept.columns), hidden=True)
+    schema = parts.engine.schema_of(over(parts, kept.stored, kept.columns, empty), hidden=True)
     _check_maps(kept, schema, {name: parts.engine.types_of(frame) for name, frame in empty.items()})
     return Kept(TableName.parse(piece.table), kept, schema)
 
@@ -215,17 +222,3 @@ def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[st
                 detail="rows with maps can't be added up: Spark groups them wrongly.",
                 hint="store map_entries(…) of it, or create it with refresh_mode = full.",
             )
-
-
-def _check_types(said: Schema, planned: Schema) -> None:
-    wrong = [
-        f"{there.name} is {there.type}, and {here.type} in the plan"
-        for here, there in zip(planned, said, strict=True)
-        if (here.name, here.type) != (there.name, there.type)
-    ]
-    if wrong:
-        raise NotIncremental(
-            "the query is not understood: its plan has other columns than Spark gives it",
-            detail="; ".join(wrong)[:600] + ".",
-            hint="create it with refresh_mode = full, and report the query: this is an error of ours.",
-        )

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import indent
 
-from anabranch.algebra.plan import Cut, Delta, Plan, Scan
+from anabranch.algebra.plan import At, Cut, Delta, Plan, Scan
 from anabranch.algebra.text import INDENT
 from anabranch.delta.explain import (
     WIDTH,
+    Choice,
     HiddenColumn,
     Operator,
     hidden_columns,
@@ -21,13 +22,16 @@ from anabranch.delta.explain import (
     tree_text,
 )
 from anabranch.delta.pieces import STATE, Piece, pieces
+from anabranch.delta.recurse import Seeds, changed_rows, edges, gained
 from anabranch.delta.root import Types
+from anabranch.delta.simplify import simplify
 from anabranch.engine.base import Frame
 from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, Kept, define
+from anabranch.refresh.recursive import Looped, MemberDefinition
 from anabranch.refresh.run import change_statements
 from anabranch.render.dialect import SPARK
 from anabranch.render.statement import Leaf, Rendered, render
@@ -92,10 +96,14 @@ class Explanation:
         return "\n\n".join(f"{title}\n{indent(text, INDENT)}" for title, text in sections)
 
 
-def explain(parts: Parts, query: str | Definition, moment: Moment) -> Explanation:
+def explain(parts: Parts, query: str | Definition | MemberDefinition, moment: Moment) -> Explanation:
     """How a query over the tables of a moment will be maintained."""
     if isinstance(query, Definition):
         return _explained(parts, query, moment)
+    if isinstance(query, MemberDefinition):
+        recursive = frozenset(map(str, query.members)) | frozenset(map(str, query.schemas))
+        stored = tuple(_recursive_part(looped, recursive) for looped in query.loops)
+        return Explanation(_sorted(query.tables), stored, query.lowered.notices)
     try:
         definition = define(parts, _free_name(moment), query, moment)
     except NotIncremental as error:
@@ -108,7 +116,9 @@ def _explained(parts: Parts, definition: Definition, moment: Moment) -> Explanat
     lowered = definition.lowered
     types = _types(parts, definition, moment)
     planned = pieces(lowered.plan, lowered.columns, str(definition.name))
-    stored = [_part(piece, kept, types) for piece, kept in zip(planned, definition.pieces, strict=True)]
+    loops = [_recursive_part(looped, frozenset({looped.loop.table})) for looped in definition.loops]
+    kept = [_part(piece, kept, types) for piece, kept in zip(planned, definition.pieces, strict=True)]
+    stored = [*loops, *kept]
     return Explanation(_sorted(definition.tables), tuple(stored), lowered.notices)
 
 
@@ -124,10 +134,22 @@ def _part(piece: Piece, kept: Kept, types: Types) -> StoredPart:
     )
 
 
+def _recursive_part(looped: Looped, recursive: frozenset[str]) -> StoredPart:
+    """A recursive table: the SQL is what one pass derives from rows that are new in those it reads."""
+    plan = looped.loop.plan
+    read = frozenset(edges(plan, recursive))
+    seeds = Seeds(recursive, members=read)
+    step = changed_rows(looped.loop, seeds, At.UNTIL) if looped.loop.is_set else gained(looped.loop, seeds)
+    statements = ((f"pass over {looped.table}", statement_text(render(simplify(step), SPARK))),)
+    once = "each row once" if looped.loop.is_set else "a row for every derivation"
+    choice = Choice("fixed point", f"passes over {', '.join(sorted(read))} until no row is new, {once}")
+    return StoredPart(str(looped.table), operators(plan, strategies(plan, choice)), (), statements)
+
+
 def _types(parts: Parts, definition: Definition, moment: Moment) -> Types:
     """What Spark says of the types of a plan's columns, from tables without rows."""
     schemas = {str(table): moment.version(table).schema.visible for table in definition.tables}
-    schemas |= {str(kept.table): kept.schema for kept in definition.pieces}
+    schemas |= {str(table): schema for table, schema in definition.schemas.items()}
 
     def types(plan: Plan) -> Mapping[str, str]:
         rendered = render(plan, SPARK, plan.names)

@@ -10,6 +10,7 @@ from anabranch.graph.cycles import find_cycle
 from anabranch.graph.graph import Graph
 from anabranch.graph.groups import Group, groups
 from anabranch.graph.units import Unit, units
+from anabranch.ledger.cycles import store_cycles
 from anabranch.ledger.database import Connection
 from anabranch.ledger.groups import store_groups
 from anabranch.ledger.streams import Options, StreamTable, read_streams
@@ -32,16 +33,35 @@ def _graph(inputs: tuple[tuple[TableName, tuple[TableName, ...]], ...]) -> Graph
     return Graph({name: frozenset(reads) for name, reads in inputs})
 
 
-def acyclic(graph: Graph) -> Graph:
-    """The graph, unless something in it reads itself."""
-    if (path := find_cycle(graph)) is not None:
+def admitted(graph: Graph, settings: Settings) -> Graph:
+    """The graph, unless something in it reads itself and may not."""
+    if not settings["allow_circular"] and (path := find_cycle(graph)) is not None:
         shown = " feeds ".join(f'"{name}"' for name in path)
         raise CircularDefinition(
             f'the definition of "{path[0]}" would be circular',
             detail=f"{shown}.",
-            hint="break the circle: a stream table can't be computed from itself.",
+            hint="break the circle, or allow it: allow_circular = true.",
         )
     return graph
+
+
+def cycle_of(graph: Graph, name: TableName) -> frozenset[TableName]:
+    """The members of the cycle that a stream table is in; nobody if it is in none."""
+    return next((frozenset(members) for members in graph.cycles if name in members), frozenset())
+
+
+def check_cycles(graph: Graph, streams: Streams) -> None:
+    """Refuse members of cycles that can't be iterated: what is computed in full, or by writers."""
+    for members in graph.cycles:
+        for name in members:
+            mode = streams[name].options.refresh_mode
+            if mode not in ("auto", "differential"):
+                shown = ", ".join(f'"{member}"' for member in members)
+                raise InvalidOption(
+                    f'"{name}" is in a cycle, and can\'t have refresh_mode = {mode}',
+                    detail=f"the cycle is {shown}.",
+                    hint="a cycle is iterated on changes: use auto or differential.",
+                )
 
 
 def scheduled(streams: Streams) -> Graph:
@@ -111,8 +131,10 @@ def _atomic(streams: Streams, settings: Settings) -> Callable[[TableName], bool]
 
 
 def regroup(connection: Connection, settings: Settings) -> dict[TableName, int]:
-    """Store which stream tables form groups now; the ids of the groups that are published together."""
-    found = groups_of(read_streams(connection), settings)
+    """Store which stream tables form groups and cycles now; the ids of groups that are published together."""
+    streams = read_streams(connection)
+    store_cycles(connection, graph_of(streams.values()).cycles)
+    found = groups_of(streams, settings)
     ids = store_groups(connection, [group.members for group in found])
     return {name: ids[name] for group in found if group.atomic for name in group.members}
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from anabranch.errors import AnabranchError, BrokenDefinition, CommitError
+from anabranch.errors import AnabranchError, BrokenDefinition, CommitError, NoFixpoint
+from anabranch.graph.cycles import condensed
+from anabranch.graph.graph import Graph
 from anabranch.ledger.history import (
     DIFFERENTIAL,
     FAILED,
@@ -24,6 +26,7 @@ from anabranch.ledger.history import (
 from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_trouble
 from anabranch.names import TableName
 from anabranch.refresh.backoff import retry_delay
+from anabranch.refresh.cycle import CycleMemberFailed, bring_up_cycle
 from anabranch.refresh.member import Job, Result, bring_up
 from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, Seen, noting
@@ -47,18 +50,29 @@ def stage(a_pass: Pass, jobs: Sequence[Job], see: Callable[[], Seen] | None = No
 
     `see`: what a member that begins now reads; by default all read what the pass does.
     """
-    names = [job.name for job in jobs]
     by_name = {job.name: job for job in jobs}
-    needs = {job.name: frozenset(job.stream.inputs) & by_name.keys() for job in jobs}
+    whole = condensed(Graph({job.name: frozenset(job.stream.inputs) for job in jobs}))
+    needs = {head: whole.graph.inputs[head] & whole.graph.stream_tables for head in whole.graph.stream_tables}
     done: dict[TableName, Result] = {}
     at_once = a_pass.seen
 
-    def work(name: TableName) -> Result:
-        staged = {other: done[other].table for other in needs[name] if done[other].touched}
-        done[name] = bring_up(a_pass, by_name[name], staged, at_once if see is None else see())
-        return done[name]
+    def work(head: TableName) -> None:
+        above = [name for name in whole.whole(needs[head]) if done[name].touched]
+        staged = {name: done[name].table for name in above}
+        seen = at_once if see is None else see()
+        if head in whole.cycles:
+            done.update(bring_up_cycle(a_pass, [by_name[name] for name in whole.cycles[head]], staged, seen))
+        else:
+            done[head] = bring_up(a_pass, by_name[head], staged, seen)
 
-    return in_order(names, needs, work, a_pass.parts.settings["parallelism"])
+    heads = whole.heads(by_name)
+    try:
+        in_order(heads, needs, work, a_pass.parts.settings["parallelism"])
+    except Failed as failed:
+        if isinstance(failed.error, CycleMemberFailed):
+            raise Failed(failed.error.member, failed.error.error) from failed.error.error
+        raise
+    return {name: done[name] for name in by_name}
 
 
 def refresh_group(
@@ -136,8 +150,11 @@ def note_failure(
     code = error.code if isinstance(error, AnabranchError) else AnabranchError.code
     text = str(error) if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
     entries, streams = [], []
+    circle = next((stream.scc_id for stream in members if stream.name == culprit), None)
     for stream in members:
         failed = stream.name == culprit
+        if isinstance(error, NoFixpoint) and circle is not None:
+            failed |= stream.scc_id == circle  # it is nobody's fault but all of theirs
         action = FULL if stream.options.refresh_mode == "full" or stream.refusal else DIFFERENTIAL
         reason = text.partition("\n")[0] if failed else f'"{culprit}" failed, which it is published with'
         entry = unmoved(stream, action, FAILED if failed else ROLLED_BACK, reason, now, a_pass.initiated_by)
@@ -162,7 +179,7 @@ def note_failure(
 
 def _troubled(a_pass: Pass, stream: StreamTable, error: Exception, code: str, text: str) -> StreamTable:
     stream = replace(stream, error_code=code, error=text, held=None, idle=False)
-    if isinstance(error, BrokenDefinition):
+    if isinstance(error, BrokenDefinition | NoFixpoint):
         return replace(stream, status=ERROR, status_reason=error.message)
     if a_pass.initiated_by != "scheduler":
         return stream

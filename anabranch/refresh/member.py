@@ -15,10 +15,12 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import StreamTable
 from anabranch.names import TableName
 from anabranch.refresh.choose import Action, Past, Sizes
-from anabranch.refresh.define import FullDefinition
+from anabranch.refresh.define import Definition
 from anabranch.refresh.definitions import Defined
+from anabranch.refresh.fixpoint import Progress
 from anabranch.refresh.passes import Pass, Seen
 from anabranch.refresh.plan import Planned, Situation, plan
+from anabranch.refresh.recursive import MemberDefinition
 from anabranch.refresh.run import fill, refresh
 from anabranch.refresh.sources import Sources
 from anabranch.schema import Schema
@@ -64,6 +66,8 @@ class Result:
     sizes: Sizes = field(default_factory=lambda: Sizes(0, 0, 0))
     replaced: tuple[WorkingTable, ...] = ()
     """Tables whose names the staged ones take, or that are needed no more."""
+    iterations: int | None = None
+    """Passes that a recursion took."""
 
     @property
     def table(self) -> WorkingTable:
@@ -81,11 +85,11 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
     parts, stream = a_pass.parts, job.stream
     parts.failpoints.hit("refresh.before_member")
     started_at, started = parts.clock.now(), stopwatch()
-    until = _with_staged(seen.moment, staged)
-    definition = job.definition or _definition(a_pass, stream, until)
+    until = with_staged(seen.moment, staged)
+    definition = job.definition or definition_of(a_pass, stream, until)
     inputs = {name: until.version(name) for name in sorted(definition.tables)}
-    tables, replaced, other_shape = _tables(a_pass, job, definition, seen.moment)
-    since, lost = _since(a_pass, stream, inputs)
+    tables, replaced, other_shape = tables_of(a_pass, job, definition, seen.moment)
+    since, lost = read_last(a_pass, stream, inputs)
     below = {name: table for name, table in staged.items() if name in inputs}
     sources = Sources(parts, since, until, below)
     situation = Situation(
@@ -93,7 +97,7 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
         inputs=inputs,
         staged=frozenset(below),
         lost=lost,
-        touched_by=_touched_by(a_pass, stream, tables.get(stream.name)),
+        touched_by=touched_by(a_pass, stream, tables.get(stream.name)),
         asked_full=job.asked_full,
         anew=job.anew or other_shape,
     )
@@ -110,32 +114,57 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
     if planned.action == NO_DATA:
         return result
     a_pass.say("refresh_started", stream.name, action=planned.action, reason=planned.because)
-    if planned.action == DIFFERENTIAL and not isinstance(definition, FullDefinition):
-        counts = refresh(parts, definition, tables, since, until, below)
+    passes = _Passes(a_pass, stream.name)
+    if planned.action == DIFFERENTIAL and isinstance(definition, Definition):
+        counts = refresh(parts, definition, tables, since, until, below, passes.say)
         changed = sizes().rows_changed
     else:
-        counts = fill(parts, definition, tables, until, below)
+        assert not isinstance(definition, MemberDefinition), "a cycle is brought up as one"
+        counts = fill(parts, definition, tables, until, below, passes.say)
         changed = 0
-    stored = _check_count(tables[stream.name], counts)
+    stored = check_count(tables[stream.name], counts)
     parts.failpoints.hit("refresh.after_member")
     seconds = stopwatch() - started
     a_pass.say(
         "refresh_finished", stream.name, inserted=counts.inserted, deleted=counts.deleted, seconds=seconds
     )
-    return replace(result, counts=counts, seconds=seconds, sizes=Sizes(changed, read, stored))
+    return replace(
+        result,
+        counts=counts,
+        seconds=seconds,
+        sizes=Sizes(changed, read, stored),
+        iterations=passes.count,
+    )
 
 
-def _with_staged(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
+class _Passes:
+    """The passes over recursions inside of a query, as they are taken."""
+
+    def __init__(self, a_pass: Pass, name: TableName) -> None:
+        self._pass, self._name = a_pass, name
+        self.count: int | None = None
+
+    def say(self, progress: Progress) -> None:
+        """One more."""
+        self.count = (self.count or 0) + 1
+        detail = {"iteration": progress.iteration, "derived": progress.derived, "added": progress.added}
+        self._pass.say("refresh_iterated", self._name, **detail)
+
+
+def with_staged(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
     """The moment of the pass, with the tables that exist only for it so far."""
     return replace(
         moment, versions={**moment.versions, **{name: table.version for name, table in staged.items()}}
     )
 
 
-def _definition(a_pass: Pass, stream: StreamTable, moment: Moment) -> Defined:
+def definition_of(
+    a_pass: Pass, stream: StreamTable, moment: Moment, members: frozenset[TableName] = frozenset()
+) -> Defined:
+    """The definition in force; `members` are those of the cycle that it is in."""
     mode = "full" if stream.options.refresh_mode == "full" or stream.refusal is not None else "differential"
     try:
-        return a_pass.definitions.get(stream.name, stream.query, mode, moment)
+        return a_pass.definitions.get(stream.name, stream.query, mode, moment, members)
     except (SqlError, UnknownTable) as error:
         raise BrokenDefinition(
             f'the query of "{stream.name}" no longer fits what it reads',
@@ -144,7 +173,7 @@ def _definition(a_pass: Pass, stream: StreamTable, moment: Moment) -> Defined:
         ) from error
 
 
-def _tables(
+def tables_of(
     a_pass: Pass, job: Job, definition: Defined, moment: Moment
 ) -> tuple[dict[TableName, WorkingTable], tuple[WorkingTable, ...], str | None]:
     """The tables to fill: those that are there if their shape still fits, else new ones in their place."""
@@ -182,7 +211,7 @@ def _dropped(a_pass: Pass, version: Version) -> WorkingTable:
     return table
 
 
-def _since(
+def read_last(
     a_pass: Pass, stream: StreamTable, inputs: Mapping[TableName, Version]
 ) -> tuple[Moment, frozenset[TableName]]:
     """The inputs as they were read last, and those of which that version is gone."""
@@ -202,7 +231,7 @@ def _since(
     return replace(a_pass.moment, versions=versions), frozenset(lost & inputs.keys())
 
 
-def _touched_by(a_pass: Pass, stream: StreamTable, table: WorkingTable | None) -> str | None:
+def touched_by(a_pass: Pass, stream: StreamTable, table: WorkingTable | None) -> str | None:
     """Who changed the contents since the last refresh, other than by compacting files."""
     if table is None or table.new is not None or stream.version_lsn in (None, table.version.lsn):
         return None
@@ -213,7 +242,7 @@ def _touched_by(a_pass: Pass, stream: StreamTable, table: WorkingTable | None) -
     return None if harmless else "another Iceberg client"
 
 
-def _check_count(table: WorkingTable, counts: RowCounts) -> int:
+def check_count(table: WorkingTable, counts: RowCounts) -> int:
     """How many rows there are now; they must be those there were, more or less what came and went."""
     before = 0 if table.new is not None else table.version.rows
     after = sum(file.rows for file in table.live().values())

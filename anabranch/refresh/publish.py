@@ -73,8 +73,10 @@ def publish(
         of = before(connection, streams) if before is not None else groups
         moved = {of[name] for name, result in results.items() if name in of and result.touched}
         epochs = {group: next_epoch(connection, group) for group in sorted(moved)}
+        cycles = {} if before is None else {name: s.scc_id for name, s in read_streams(connection).items()}
         for name, stream in streams.items():
-            streams[name] = replace(stream, group_id=of.get(name, stream.group_id))
+            scc_id = cycles.get(name, stream.scc_id)
+            streams[name] = replace(stream, group_id=of.get(name, stream.group_id), scc_id=scc_id)
             store_progress(connection, streams[name])
         add_refreshes(
             connection,
@@ -210,16 +212,20 @@ def _moves(results: Results, name: TableName) -> bool:
 def frontier_of(results: Results, name: TableName) -> dict[TableName, int]:
     """The lsn of every base source that the contents reflect; over two paths, the older one."""
     frontier: dict[TableName, int] = {}
-    seen = results[name].seen
-    for table, version in results[name].inputs.items():
-        if table in results:
-            own: Mapping[TableName, int] = frontier_of(results, table)
-        elif version.kind == STREAM and (stream := seen.streams.get(table)) is not None:
-            own = stream.frontier
-        else:
-            own = {table: seen.moment.lsn}
-        for source, lsn in own.items():
-            frontier[source] = min(lsn, frontier.get(source, lsn))
+    pending, met = [name], {name}
+    while pending:
+        result = results[pending.pop()]
+        for table, version in result.inputs.items():
+            if table in results:
+                if table not in met:
+                    met.add(table)
+                    pending.append(table)
+                continue
+            own: Mapping[TableName, int] = {table: result.seen.moment.lsn}
+            if version.kind == STREAM and (stream := result.seen.streams.get(table)) is not None:
+                own = stream.frontier
+            for source, lsn in own.items():
+                frontier[source] = min(lsn, frontier.get(source, lsn))
     return frontier
 
 
@@ -245,6 +251,8 @@ def entry_of(
         lsn=lsn if result.touched else None,
         group_id=group,
         epoch=None if group is None else epochs.get(group),
+        scc_id=after.scc_id,
+        fixpoint_iteration=result.iterations,
         seconds=result.seconds,
         rows_changed=result.sizes.rows_changed,
         rows_read=result.sizes.rows_read,

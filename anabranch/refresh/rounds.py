@@ -33,7 +33,7 @@ class Rounds:
     def __init__(self, parts: Parts, sources: Sources, schemas: Mapping[str, Schema], folder: str) -> None:
         self._parts, self._sources, self._schemas, self._folder = parts, sources, schemas, folder
         self._known: dict[Scan | Delta, Rows] = {}
-        self._written: list[str] = []
+        self._written = False
 
     def source(self, leaf: Scan | Delta) -> Rows:
         """A table outside of the recursion, at either end of the interval, or its change."""
@@ -60,8 +60,8 @@ class Rounds:
         engine = self._parts.engine
         if few and (held := engine.collected(rows.frame)) is not None:
             return self._batch(held, rows.frame)
-        folder = f"{self._folder}/changes/{self._parts.clock.new_id()}"
-        self._written.append(folder)
+        folder = f"{self._folder}/{self._parts.clock.new_id()}"
+        self._written = True
         frame = engine.kept(rows.frame, folder, few=False)
         files = written_changes(self._parts.warehouse, folder)
         return Batch(Rows(frame), sum(rows_in(self._parts.warehouse, path) for path in files))
@@ -100,8 +100,8 @@ class Rounds:
 
     def clear(self) -> None:
         """Remove what was written on the way."""
-        for folder in self._written:
-            self._parts.warehouse.clear(folder)
+        if self._written:
+            self._parts.warehouse.clear(self._folder)
 
 
 @lru_cache(maxsize=1024)

@@ -20,11 +20,12 @@ from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, FullDefinition, Kept, contents, recomputed
+from anabranch.refresh.loops import Say, fill_loops, follow_loops, silent
 from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK, Dialect
 from anabranch.render.statement import Leaf, Rendered, render
 from anabranch.write.merge import apply_change
-from anabranch.write.rewrite import RowCounts, append_frame
+from anabranch.write.rewrite import RowCounts, replace_rows
 from anabranch.write.working import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
@@ -39,31 +40,36 @@ def fill(
     tables: Tables,
     moment: Moment,
     above: Tables = _NONE,
+    say: Say = silent,
 ) -> RowCounts:
     """Replace everything stored by the query's result at a moment.
 
-    `above`: tables it reads that this very refresh changed, and nobody else sees yet.
+    `above`: tables it reads that this very refresh changed, and nobody else sees yet. `say` hears of every
+    pass over a recursion in the query.
     """
     if isinstance(definition, FullDefinition):
         frame = recomputed(definition, Sources(parts, moment, moment, above))
-        return _replace_rows(parts, tables[definition.name], frame)
+        return replace_rows(parts, tables[definition.name], frame)
     counts = RowCounts()
     staged = dict(above)
+    for looped in definition.loops:
+        fill_loops(parts, [looped], tables, Sources(parts, moment, moment, staged), say)
+        staged[looped.table] = tables[looped.table]
     for kept in definition.pieces:
         frame = contents(definition, kept, Sources(parts, moment, moment, staged))
-        counts = _replace_rows(parts, tables[kept.table], frame)
+        counts = replace_rows(parts, tables[kept.table], frame)
         staged[kept.table] = tables[kept.table]
     return counts
 
 
-def _replace_rows(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
-    deleted = table.clear()
-    conformed = parts.engine.conform(frame, table.schema, str(table.name), by_position=True)
-    return replace(append_frame(parts, table, conformed), deleted=deleted)
-
-
 def refresh(
-    parts: Parts, definition: Definition, tables: Tables, since: Moment, until: Moment, above: Tables = _NONE
+    parts: Parts,
+    definition: Definition,
+    tables: Tables,
+    since: Moment,
+    until: Moment,
+    above: Tables = _NONE,
+    say: Say = silent,
 ) -> RowCounts:
     """Apply what the sources' changes make of the stored rows."""
     counts = RowCounts()
@@ -71,6 +77,11 @@ def refresh(
     # Its own state is read as it is stored: whatever the earlier moment shows of that, it is older.
     inputs = {name: version for name, version in since.versions.items() if name in definition.tables}
     since = replace(since, versions=inputs)
+    for looped in definition.loops:
+        sources = Sources(parts, since, until, staged)
+        if changed := sources.changed(looped.reads):
+            follow_loops(parts, [looped], tables, sources, changed, say)
+        staged[looped.table] = tables[looped.table]
     for kept in definition.pieces:
         table = tables[kept.table]
         sources = Sources(parts, since, until, staged)

@@ -35,6 +35,8 @@ class Sources:
     since: Moment
     until: Moment
     staged: Mapping[TableName, WorkingTable] = field(default_factory=dict)
+    computed: Mapping[TableName, Frame] = field(default_factory=dict)
+    """Tables that are stored nowhere."""
     large: set[TableName] = field(default_factory=set)
     """Tables whose change was too much to be held here."""
     _found: dict[TableName, tuple[list[Piece], Schema]] = field(default_factory=dict)
@@ -73,6 +75,8 @@ class Sources:
     def frame(self, leaf: Scan | Delta) -> Frame:
         """The rows that a leaf of a plan stands for."""
         name = TableName.parse(leaf.table)
+        if name in self.computed:
+            return self.computed[name]
         if isinstance(leaf, Delta):
             return self._change(name, leaf)
         table = self.staged.get(name)
@@ -82,6 +86,12 @@ class Sources:
         version = before if leaf.at is At.SINCE else after
         sizes = {file.path: file.size for file in live_files(self.parts, version)}
         return self._scan(sizes, version.schema)
+
+    def count(self, name: TableName) -> int:
+        """How many rows a table has at the later moment; nobody has counted those that are stored nowhere."""
+        if (table := self.staged.get(name)) is not None:
+            return sum(file.rows for file in table.live().values())
+        return 0 if name in self.computed else self.until.version(name).rows
 
     def rows(self, name: TableName) -> Frame:
         """All that people see of a table, as of the later moment."""

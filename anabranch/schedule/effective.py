@@ -16,15 +16,16 @@ def effective_schedules(
 
     Tightest: the shortest period, for cron the shortest time between a few firings in a row; of equals
     that of the first reader by name. Readers by hand don't count, and if all are, so is the table. What
-    nothing reads has the default.
+    nothing reads has the default. In a cycle, only readers outside of it count.
     """
     found: dict[TableName, Effective] = {}
+    fellows = {name: frozenset(members) for members in graph.cycles for name in members}
     for name in reversed(graph.order()):
         own = schedules[name]
         if not isinstance(own, Calculated):
             found[name] = own
             continue
-        readers = [found[reader] for reader in sorted(graph.readers(name))]
+        readers = [found[reader] for reader in sorted(graph.readers(name) - fellows.get(name, frozenset()))]
         timed = [schedule for schedule in readers if isinstance(schedule, Every | Cron)]
         if timed:
             found[name] = min(timed, key=lambda schedule: schedule.shortest_gap)

@@ -8,7 +8,7 @@ job is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.engine.base import Frame
 from anabranch.errors import AmbiguousRows, AnabranchError, Damaged
@@ -72,6 +72,13 @@ def append_frame(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
     files = written_files(parts.warehouse, folder, table.layout)
     table.append(files)
     return RowCounts(inserted=sum(file.rows for file in files))
+
+
+def replace_rows(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
+    """Put a frame's rows, by position, in the place of all that a table holds."""
+    deleted = table.clear()
+    conformed = parts.engine.conform(frame, table.schema, str(table.name), by_position=True)
+    return replace(append_frame(parts, table, conformed), deleted=deleted)
 
 
 def compact_files(parts: Parts, table: WorkingTable) -> None:

@@ -69,6 +69,7 @@ STREAMS: dict[str, dict[str, Any]] = {
     "drop_refresh_group": {"name": "none"},
     "drop_stream_table": {"name": "kept", "cascade": False},
     "refresh_groups": {},
+    "scc_status": {},
     "refresh_history": {"name": "kept", "limit": 10},
     "refresh_stream_table": {"name": "kept", "full": False, "upstream": True},
     "resume_stream_table": {"name": "kept"},

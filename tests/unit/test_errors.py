@@ -62,6 +62,8 @@ CODES = {
     "AB607": "InvalidOption",
     "AB608": "InvalidGroup",
     "AB609": "ImmediateFailed",
+    "AB610": "NotMonotone",
+    "AB611": "NoFixpoint",
 }
 FAMILIES = {
     "1": errors.InputError,

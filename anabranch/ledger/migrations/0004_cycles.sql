@@ -1,0 +1,1 @@
+ALTER TABLE anabranch_stream_tables ADD COLUMN scc_id BIGINT;

@@ -1,0 +1,34 @@
+"""What the engine says of a plan's columns, asked over tables without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.algebra.plan import Delta, Plan, Scan
+from anabranch.engine.base import Frame
+from anabranch.errors import NotIncremental
+from anabranch.parts import Parts
+from anabranch.render.statement import render
+from anabranch.schema import Schema
+
+
+def over(parts: Parts, plan: Plan, columns: tuple[str, ...], frames: Mapping[str, Frame]) -> Frame:
+    """A plan over frames of its tables, whichever end or change of them it reads."""
+    rendered = render(plan, parts.engine.dialect, columns)
+    bound = {key: frames[leaf.table] for key, leaf in rendered.leaves if isinstance(leaf, Scan | Delta)}
+    return parts.engine.query(rendered.template, bound)
+
+
+def check_types(said: Schema, planned: Schema) -> None:
+    """Refuse a plan whose columns aren't those that Spark gives the text."""
+    wrong = [
+        f"{there.name} is {there.type}, and {here.type} in the plan"
+        for here, there in zip(planned, said, strict=True)
+        if (here.name, here.type) != (there.name, there.type)
+    ]
+    if wrong:
+        raise NotIncremental(
+            "the query is not understood: its plan has other columns than Spark gives it",
+            detail="; ".join(wrong)[:600] + ".",
+            hint="create it with refresh_mode = full, and report the query: this is an error of ours.",
+        )
