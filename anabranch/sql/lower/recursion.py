@@ -6,7 +6,9 @@
 What the table holds is the least solution. A, the anchor, is what doesn't read q; it gives q its types,
 as in Spark, which converts the step to them and refuses one that is wider. Otherwise Spark does less: it
 refuses UNION, several steps side by side, and a step in front of the anchor. And it shows a step only the
-rows of the pass before, so a step that reads q twice loses rows there that the least solution has.
+rows of the pass before. For a step that takes the rows of q one by one that is the same. Where a step
+reads q twice, Spark loses rows that the least solution has; behind DISTINCT or EXISTS, it repeats rows
+that several passes find.
 """
 
 from __future__ import annotations
