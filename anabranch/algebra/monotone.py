@@ -44,7 +44,8 @@ def not_monotone(plan: Plan, recursive: Collection[str]) -> str | None:
 
 
 def _culprits(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
-    for part in reversed(subplans(plan)):
+    # The innermost first: a scalar subquery is an aggregate, and a join only because of that.
+    for part in subplans(plan):
         if not reads_any(part, recursive):
             continue
         match part:
@@ -78,3 +79,26 @@ def _culprits(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
 def _aggregate(plan: Aggregate) -> str:
     functions = ", ".join(dict.fromkeys(call.function for _, call in plan.calls))
     return f"an aggregate ({functions or 'GROUP BY'})"
+
+
+def not_linear(plan: Plan, recursive: Collection[str]) -> str | None:
+    """The operator that doesn't treat every row of a recursive table alone, if there is one.
+
+    SQL's own recursion hands a step the rows of the pass before, not all that there are. Only if every row
+    is treated alone, and counts as often as it comes, that makes no difference.
+    """
+    for part in reversed(subplans(plan)):
+        if not reads_any(part, recursive):
+            continue
+        match part:
+            case Join(left, right) if reads_any(left, recursive) and reads_any(right, recursive):
+                return "a join with itself"
+            case Join(_, right, kind) if kind != "inner" and reads_any(right, recursive):
+                return "EXISTS or IN"
+            case Distinct():
+                return "DISTINCT"
+            case SetOp():
+                return "INTERSECT"
+            case _:
+                pass
+    return None

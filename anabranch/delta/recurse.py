@@ -181,7 +181,8 @@ def touched(plan: Plan, seeds: Seeds, at: At) -> Plan:
 
 def changed_rows(loop: Loop, seeds: Seeds, at: At) -> Plan:
     """Which rows of a member's query rest on the seeds, each once."""
-    return drop_empty(Distinct(touched(loop.plan, seeds, at)))
+    found = touched(loop.plan, seeds, at)
+    return drop_empty(found if isinstance(found, Distinct) else Distinct(found))
 
 
 # -- rows that are at hand, and rows that are stored ----------------------------------------------

@@ -14,7 +14,7 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
 from anabranch.refresh.member import STREAM
 from anabranch.refresh.passes import Pass
-from anabranch.refresh.recursive import MemberDefinition
+from anabranch.refresh.recursive import MemberDefinition, recursive_parts
 from anabranch.refresh.typing import over
 from anabranch.schema import Schema
 from anabranch.sql.lower import lower_anchor
@@ -57,6 +57,7 @@ def _begun(a_pass: Pass, queries: Mapping[TableName, str], moment: Moment) -> Mo
             if lowered is not None:
                 engine = a_pass.parts.engine
                 empty = {str(table): engine.scan([], schemas[table]) for table in lowered.tables}
+                lowered, _ = recursive_parts(a_pass.parts, name, lowered, empty)
                 frame = over(a_pass.parts, lowered.plan, lowered.columns, empty)
                 known[name] = engine.schema_of(frame)
         if not known:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.monotone import not_monotone
 from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, subplans, tables
 from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import Maintained, maintained
@@ -18,7 +17,7 @@ from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.refresh.recursive import Looped, recursive_parts
+from anabranch.refresh.recursive import Looped, check_recursion, recursive_parts
 from anabranch.refresh.sources import Sources
 from anabranch.refresh.typing import check_types, over
 from anabranch.render.statement import render
@@ -116,12 +115,7 @@ def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definiti
     empty = {str(table): parts.engine.scan([], schemas[table]) for table in lowered.tables}
     lowered, loops = recursive_parts(parts, name, lowered, empty)
     for looped in loops:
-        if (operator := not_monotone(looped.loop.plan, {looped.loop.table})) is not None:
-            raise NotIncremental(
-                f"the recursion goes through {operator}",
-                detail="rows that come may take others away, so there need not be a fixed point.",
-                hint="compute it outside of the recursion, from its result or before it.",
-            )
+        check_recursion(looped.loop)
     kept: list[Kept] = []
     for piece in pieces(lowered.plan, lowered.columns, str(name)):
         kept.append(_kept(parts, piece, empty))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.algebra.monotone import not_monotone
+from anabranch.algebra.monotone import not_linear, not_monotone
 from anabranch.algebra.plan import Plan, Scan, tables
 from anabranch.algebra.rebuild import rebuild
 from anabranch.delta.recurse import Loop
@@ -97,6 +97,22 @@ def check_monotone(plan: Plan, recursive: frozenset[str], what: str) -> None:
             f"{what} reads itself through {operator}",
             detail="rows that come may take others away, so there need not be a fixed point.",
             hint="compute it in a stream table outside of the cycle, which reads the result or feeds it.",
+        )
+
+
+def check_recursion(loop: Loop) -> None:
+    """Refuse a recursion in a query whose fixed point isn't what SQL makes of it."""
+    if (operator := not_monotone(loop.plan, {loop.table})) is not None:
+        raise NotIncremental(
+            f"the recursion goes through {operator}",
+            detail="rows that come may take others away, so there need not be a fixed point.",
+            hint="compute it outside of the recursion, from its result or before it.",
+        )
+    if not loop.is_set and (operator := not_linear(loop.plan, {loop.table})) is not None:
+        raise NotIncremental(
+            f"the recursion goes through {operator}, and keeps duplicates",
+            detail="with UNION ALL, Spark hands a step only the rows of the pass before.",
+            hint="use UNION, which keeps every row once.",
         )
 
 
