@@ -181,7 +181,7 @@ def test_a_cycle_that_feeds_a_diamond_moves_with_it(lake, clock):
             {"name": "outgoing", "query": "SELECT a, count(*) AS n FROM reach GROUP BY a"},
             {"name": "back", "query": "SELECT b, count(*) AS n FROM steps GROUP BY b"},
             {
-                "name": "both",
+                "name": "meet",
                 "query": "SELECT o.a, o.n, b.n AS m FROM outgoing o LEFT JOIN back b ON o.a = b.b",
             },
         ]
