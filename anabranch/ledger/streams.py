@@ -23,7 +23,7 @@ MAX_REMEMBERED = 10_000
 """Rows that aren't parsed again while they stay the same."""
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
-CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared"}
+CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "fuse_blown_at"}
 """Columns that no refresh writes: people, and who is in which group, decide about them."""
 
 
@@ -52,6 +52,19 @@ class Read:
 Reads = Mapping[TableName, Read]
 Frontier = Mapping[TableName, int]
 """Base sources, each with the lsn that is reflected."""
+
+
+@dataclass(frozen=True)
+class FuseMemory:
+    """What a fuse remembers between two refreshes."""
+
+    batches: tuple[int, ...] = ()
+    """The sizes of recent batches that were not too large, oldest first."""
+    in_a_row: int = 0
+    """How many batches in a row were, and were applied nevertheless."""
+    blown_at: datetime | None = None
+    reset: str | None = None
+    """What a person decided about the batch that was stopped, until a refresh has done so."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,7 @@ class StreamTable:
     group_id: int | None = None
     declared: str | None = None
     """The declared group that it is in."""
+    fuse: FuseMemory = field(default_factory=FuseMemory)
 
     @property
     def immediate(self) -> bool:
@@ -145,6 +159,14 @@ def store_status(connection: Connection, stream: StreamTable) -> None:
     """Its status and what comes with it: a person has decided."""
     kept = ("status", "status_reason", "failures", "retry_at", "error_code", "error", "held")
     values = {name: value for name, value in _values(stream).items() if name in kept}
+    connection.execute(
+        update(t.stream_tables).where(t.stream_tables.c.table_id == stream.table_id).values(**values)
+    )
+
+
+def store_fuse(connection: Connection, stream: StreamTable) -> None:
+    """What its fuse remembers from now on: it has blown, or a person has decided."""
+    values = {name: value for name, value in _values(stream).items() if name.startswith("fuse_")}
     connection.execute(
         update(t.stream_tables).where(t.stream_tables.c.table_id == stream.table_id).values(**values)
     )
@@ -298,6 +320,10 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "group_id": stream.group_id,
         "declared": stream.declared,
         "immediate": int(stream.immediate),
+        "fuse_batches": json.dumps(list(stream.fuse.batches)),
+        "fuse_in_a_row": stream.fuse.in_a_row,
+        "fuse_blown_at": _micros(stream.fuse.blown_at),
+        "fuse_reset": stream.fuse.reset,
     }
 
 
@@ -328,6 +354,12 @@ def _stream(row: Any) -> StreamTable:
         idle=bool(row.idle),
         group_id=row.group_id,
         declared=row.declared,
+        fuse=FuseMemory(
+            tuple(json.loads(row.fuse_batches)),
+            row.fuse_in_a_row,
+            _moment(row.fuse_blown_at),
+            row.fuse_reset,
+        ),
     )
 
 

@@ -168,6 +168,12 @@ stream_tables = Table(
     Column("declared", String(255)),
     # Whether writers maintain it in their own commits.
     Column("immediate", Integer, nullable=False),
+    # What its fuse remembers: recent batches as a JSON list, how many in a row exceeded the ceiling, when it
+    # blew, and what a person decided about that.
+    Column("fuse_batches", Text, nullable=False),
+    Column("fuse_in_a_row", Integer, nullable=False),
+    Column("fuse_blown_at", BigInteger),
+    Column("fuse_reset", String(16)),
     Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
 )
 
