@@ -7,6 +7,7 @@
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
     └── StreamTableError      AB6xx  stream tables and their refreshes
+        └── FuseError         AB72x  fuses of stream tables
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -359,6 +360,21 @@ class ImmediateFailed(StreamTableError):
     """A write that didn't happen, because a stream table that moves with it couldn't be maintained."""
 
     code = "AB609"
+
+
+# -- AB72x: fuses ---------------------------------------------------------------------------------
+
+
+class FuseError(StreamTableError):
+    """Something that can't be decided about a fuse."""
+
+    code = "AB720"
+
+
+class FuseNotBlown(FuseError):
+    """A fuse that has not blown can't be reset."""
+
+    code = "AB721"
 
 
 def every_error() -> list[type[AnabranchError]]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anabranch.ledger.streams import ACTIVE, INITIALIZING, SUSPENDED, read_streams, store_status
+from anabranch.ledger.streams import (
+    ACTIVE,
+    INITIALIZING,
+    SUSPENDED,
+    StreamTable,
+    read_streams,
+    store_fuse,
+    store_status,
+)
 from anabranch.parts import Parts
 from anabranch.refresh.find import found
 
@@ -18,18 +26,24 @@ def suspend_stream_table(parts: Parts, name: str) -> None:
 
 
 def resume_stream_table(parts: Parts, name: str) -> None:
-    """Refresh it again, from where it is: failures are forgotten, whatever the reason was."""
+    """Refresh it again, from where it is: failures are forgotten, a blown fuse is armed again."""
     with parts.catalog.database.writing() as connection:
         stream = found(read_streams(connection), name)
-        status = ACTIVE if stream.filled else INITIALIZING
-        armed = replace(
-            stream,
-            status=status,
-            status_reason=None,
-            failures=0,
-            retry_at=None,
-            error_code=None,
-            error=None,
-            held=None,
-        )
+        armed = resumed(stream)
         store_status(connection, armed)
+        store_fuse(connection, armed)
+
+
+def resumed(stream: StreamTable, reset: str | None = None) -> StreamTable:
+    """A stream table that is refreshed again; `reset` is what becomes of what its fuse had stopped."""
+    return replace(
+        stream,
+        status=ACTIVE if stream.filled else INITIALIZING,
+        status_reason=None,
+        failures=0,
+        retry_at=None,
+        error_code=None,
+        error=None,
+        held=None,
+        fuse=replace(stream.fuse, in_a_row=0, blown_at=None, reset=reset),
+    )

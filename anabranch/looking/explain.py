@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.ledger.streams import read_streams
+from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.looking.fuses import fuse_reason, fuse_state
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
+from anabranch.refresh.fuse import OFF, effective_ceiling
 from anabranch.refresh.graphs import graph_of, groups_of
+from anabranch.refresh.weigh import fuse_of
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
+from anabranch.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class StreamTableExplanation:
     group: tuple[str, ...]
     """What it is published with, itself among them; nothing if it moves alone."""
     scc_id: int | None
+    fuse: str | None
+    """Its mode and state, the ceiling that counts, and what else is to be said; None if it is off."""
     query: str
     explanation: Explanation
 
@@ -54,6 +60,8 @@ class StreamTableExplanation:
             f"read by   {', '.join(self.read_by) or 'no stream table'}",
             f"group     {', '.join(self.group) or 'none: it is published alone'}",
         ]
+        if self.fuse is not None:
+            lines.append(f"fuse      {self.fuse}")
         about = "\n".join(lines)
         return "\n\n".join(
             (
@@ -72,6 +80,15 @@ def explain_any(definitions: Definitions, what: str) -> Explanation | StreamTabl
     except InvalidName:
         return explain(parts, what, parts.catalog.moment())
     return _explained(definitions, name)
+
+
+def _fuse(stream: StreamTable, settings: Settings) -> str | None:
+    if (state := fuse_state(stream)) == OFF:
+        return None
+    ceiling = effective_ceiling(fuse_of(stream.options, settings), stream.fuse.batches)
+    shown = "no ceiling" if ceiling is None else f"ceiling {ceiling:,}"
+    reason = fuse_reason(stream, settings)
+    return f"{stream.options.fuse}, {state}, {shown}" + (f": {reason}" if reason else "")
 
 
 def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
@@ -101,6 +118,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         read_by=tuple(sorted(map(str, graph.readers(name)))),
         group=tuple(map(str, members)),
         scc_id=None,
+        fuse=_fuse(stream, parts.settings),
         query=stream.query,
         explanation=explanation,
     )

@@ -10,6 +10,7 @@ from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.looking.fuses import fuse_state
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import graph_of
@@ -87,7 +88,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 group_id=stream.group_id,
                 scc_id=None,
                 gated_by_sources=(),
-                fuse_state=stream.options.fuse,
+                fuse_state=fuse_state(stream),
                 held=stream.held,
             )
         )

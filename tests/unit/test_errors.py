@@ -62,6 +62,8 @@ CODES = {
     "AB607": "InvalidOption",
     "AB608": "InvalidGroup",
     "AB609": "ImmediateFailed",
+    "AB720": "FuseError",
+    "AB721": "FuseNotBlown",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -70,6 +72,7 @@ FAMILIES = {
     "4": errors.StorageError,
     "5": errors.EngineError,
     "6": errors.StreamTableError,
+    "7": errors.StreamTableError,
 }
 EVERY = every_error()
 
