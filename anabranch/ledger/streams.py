@@ -65,6 +65,8 @@ class FuseMemory:
     blown_at: datetime | None = None
     reset: str | None = None
     """What a person decided about the batch that was stopped, until a refresh has done so."""
+    skipped: int = 0
+    """Changes that were passed over since it was last computed from nothing."""
 
 
 @dataclass(frozen=True)
@@ -324,6 +326,7 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "fuse_in_a_row": stream.fuse.in_a_row,
         "fuse_blown_at": _micros(stream.fuse.blown_at),
         "fuse_reset": stream.fuse.reset,
+        "fuse_skipped": stream.fuse.skipped,
     }
 
 
@@ -359,6 +362,7 @@ def _stream(row: Any) -> StreamTable:
             row.fuse_in_a_row,
             _moment(row.fuse_blown_at),
             row.fuse_reset,
+            row.fuse_skipped,
         ),
     )
 

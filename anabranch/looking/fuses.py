@@ -61,6 +61,13 @@ def fuse_state(stream: StreamTable) -> str:
     return OFF if stream.options.fuse == OFF else ARMED
 
 
+def skipped_reason(stream: StreamTable) -> str | None:
+    """That its contents differ from its query, if changes were passed over."""
+    if not stream.fuse.skipped:
+        return None
+    return f"{stream.fuse.skipped:,} changes were skipped, refresh_stream_table(…, full=True) brings them in"
+
+
 def fuse_reason(stream: StreamTable, settings: Settings) -> str | None:
     """What there is to say about a fuse: why it blew, what was decided, why it can't blow yet."""
     fuse, memory = fuse_of(stream.options, settings), stream.fuse
@@ -68,6 +75,8 @@ def fuse_reason(stream: StreamTable, settings: Settings) -> str | None:
         return stream.status_reason
     if memory.reset is not None:
         return f"it was reset: the next refresh does {memory.reset}"
+    if (skipped := skipped_reason(stream)) is not None:
+        return skipped
     if fuse.mode == OFF:
         return None
     if memory.in_a_row:

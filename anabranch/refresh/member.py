@@ -136,7 +136,7 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
         seen,
         started_at,
         replaced=replaced,
-        fuse=weighed.fuse,
+        fuse=replace(weighed.fuse, skipped=0) if planned.action in (FULL, REINITIALIZE) else weighed.fuse,
         notice=weighed.notice,
     )
     if planned.action == NO_DATA:

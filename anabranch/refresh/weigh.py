@@ -66,7 +66,9 @@ def weigh(
         return Weighed(planned, done)
     if before.reset == SKIP_CHANGES:
         text = f"{pending():,} pending changes were skipped, as decided: reset_fuse with {SKIP_CHANGES}"
-        return Weighed(Planned(SKIP, text), replace(done, in_a_row=0), pending())
+        return Weighed(
+            Planned(SKIP, text), replace(done, in_a_row=0, skipped=done.skipped + pending()), pending()
+        )
     if before.reset == REINITIALIZE or (fuse.mode == OFF and planned.action != DIFFERENTIAL):
         return Weighed(planned, done)
     count = pending()

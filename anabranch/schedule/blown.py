@@ -25,9 +25,11 @@ def note_blown(a_pass: Pass, unit: Unit, blown: Blown) -> dict[TableName, str]:
 
     Nobody, if somebody refreshed, altered, suspended or dropped it meanwhile: the next tick looks again.
     """
-    now = a_pass.parts.clock.now()
+    parts = a_pass.parts
+    parts.failpoints.hit("refresh.before_blown")
+    now = parts.clock.now()
     seen = a_pass.streams[blown.name]
-    with noting(a_pass.parts, a_pass.fence) as connection:
+    with noting(parts, a_pass.fence) as connection:
         streams = read_streams(connection)
         found = streams.get(blown.name)
         if found is None or _decided(found) != _decided(seen):
@@ -57,6 +59,7 @@ def note_blown(a_pass: Pass, unit: Unit, blown: Blown) -> dict[TableName, str]:
             ],
         )
     a_pass.know(members)
+    parts.failpoints.hit("refresh.after_blown")
     for stream in members:
         a_pass.say("skipped", stream.name, reason=why)
     return {stream.name: why for stream in members}

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch.errors import FuseError, FuseNotBlown, InvalidOption, RefreshHeld, UnknownStreamTable
+from anabranch.refresh.fuse import Fuse, effective_ceiling, judge, remember
 from tests.engines.duck import DuckEngine
 from tests.engines.lakes import duck_lake
-from tests.streams.shop import BY_REGION, actions, all_right, diamond, one, rows
+from tests.streams.shop import BY_REGION, actions, all_right, diamond, one, rows, stock
 
 NAMES = ("by_product", "by_region", "summary")
 COLUMNS = ("name", "mode", "state", "ceiling", "effective_ceiling", "pending_changes", "blown_at", "reason")
@@ -241,8 +244,6 @@ def test_what_is_below_a_blown_one_goes_on_with_what_there_is(fused, clock):
 @pytest.mark.parametrize("parallelism", [1, 4])
 def test_a_blown_fuse_holds_its_group_with_the_reason(place, clock, parallelism):
     with duck_lake(place, clock=clock, parallelism=parallelism) as lake:
-        from tests.streams.shop import stock
-
         stock(lake)
         diamond(lake)
         lake.alter_stream_table("by_region", fuse="on", fuse_ceiling=10)
@@ -370,7 +371,12 @@ def test_skip_changes_moves_its_frontier_and_leaves_its_siblings_untouched(shop,
 
 def test_what_comes_after_skipped_changes_is_applied_on_top(shop, clock):
     shop.create_stream_table(
-        "north", "SELECT id FROM sales WHERE region = 'north'", schedule="1m", fuse="on", fuse_ceiling=10
+        "north",
+        "SELECT id FROM sales WHERE region = 'north'",
+        schedule="1m",
+        refresh_mode="differential",
+        fuse="on",
+        fuse_ceiling=10,
     )
     minute(shop, clock, 11)
     shop.reset_fuse("north", "skip_changes")
@@ -379,7 +385,10 @@ def test_what_comes_after_skipped_changes_is_applied_on_top(shop, clock):
     assert rows(shop, "north") == {(1,): 1, (4,): 1}
     found = shop.verify("north")
     assert (found.missing, found.surplus) == (11, 0)
+    for reason in (fuse(shop, "north").reason, one(shop, "north").status_reason):
+        assert reason == "11 changes were skipped, refresh_stream_table(…, full=True) brings them in"
     shop.refresh_stream_table("north", full=True)
+    assert (fuse(shop, "north").reason, one(shop, "north").status_reason) == (None, None)
     assert all_right(shop)
 
 
@@ -395,7 +404,7 @@ def test_skip_changes_of_what_its_group_has_staged_happens_with_the_next_publish
     assert rows(shop, "summary") == before
     assert (newest(shop, "summary").action, newest(shop, "summary").status) == ("SKIP", "SKIPPED")
     assert shop.verify("by_region").ok
-    assert fuse(shop, "summary").reason is None
+    assert "4 changes were skipped" in fuse(shop, "summary").reason
     shop.alter_stream_table("summary", fuse="off")
     assert sorted(minute(shop, clock, 1).refreshed) == sorted(NAMES)
 
@@ -414,11 +423,10 @@ def test_resuming_arms_it_again_and_the_same_batch_blows_it_again(fused, clock):
 
 def test_what_has_not_blown_cannot_be_reset(fused, clock):
     before = fused.lsn, fused.status(), fused.refresh_history()
-    for name in ("by_region",):
-        for action in ("apply", "reinitialize", "skip_changes"):
-            with pytest.raises(FuseNotBlown) as caught:
-                fused.reset_fuse(name, action)
-            assert caught.value.code == "AB721"
+    for action in ("apply", "reinitialize", "skip_changes"):
+        with pytest.raises(FuseNotBlown) as caught:
+            fused.reset_fuse("by_region", action)
+        assert caught.value.code == "AB721"
     fused.suspend_stream_table("by_region")
     with pytest.raises(FuseNotBlown):
         fused.reset_fuse("by_region", "apply")
@@ -547,6 +555,37 @@ def test_a_fuse_that_is_off_shows_nothing_and_is_not_counted_for(shop):
     assert "fuse" not in str(shop.explain("by_region"))
 
 
+# -- by the rule ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["on", "auto"]),
+    st.none() | st.integers(5, 12),
+    st.integers(1, 3),
+    st.lists(st.integers(1, 9) | st.integers(1, 60), min_size=1, max_size=12),
+)
+def test_whatever_comes_it_blows_when_the_rule_says_so(tmp_path, mode, ceiling, sensitivity, batches):
+    """Each batch that is stopped is let through; what is shown is right at every step."""
+    clock, fuse_, past, in_a_row = ab.ManualClock(), Fuse(mode, ceiling, sensitivity), (), 0
+    with warnings.catch_warnings(), duck_lake(tmp_path / clock.new_id(), clock=clock) as lake:
+        warnings.simplefilter("ignore", ab.Notice)
+        stock(lake)
+        options = {"fuse": mode, "fuse_ceiling": ceiling, "fuse_sensitivity": sensitivity}
+        lake.create_stream_table("by_region", BY_REGION, schedule="1m", **options)
+        for batch in batches:
+            verdict = judge(fuse_, past, in_a_row, batch)
+            assert bool(minute(lake, clock, batch).held) == verdict.blows
+            if verdict.blows:
+                assert verdict.because in one(lake, "by_region").status_reason
+                lake.reset_fuse("by_region", "apply")
+                assert lake.tick().refreshed == ("by_region",)
+            in_a_row = 0 if verdict.blows else verdict.in_a_row
+            past = past if verdict.exceeds else remember(past, batch)
+            assert fuse(lake).effective_ceiling == effective_ceiling(fuse_, past)
+        assert all_right(lake)
+
+
 # -- other processes, and none --------------------------------------------------------------------
 
 
@@ -557,6 +596,22 @@ def test_another_process_finds_it_blown_and_may_reset_it(place, clock, fused):
         assert other.tick().held
         other.reset_fuse("by_region", "apply")
     assert fused.tick().refreshed == ("by_region",)
+
+
+def test_so_on_postgresql(place, clock, postgres):
+    with duck_lake(place, clock=clock, catalog=postgres()) as lake:
+        stock(lake)
+        lake.create_stream_table("by_region", BY_REGION, schedule="1m", fuse="on", fuse_ceiling=10)
+        for action, word in (
+            ("apply", "SUCCEEDED"),
+            ("reinitialize", "SUCCEEDED"),
+            ("skip_changes", "SKIPPED"),
+        ):
+            assert minute(lake, clock, 11).held
+            assert (fuse(lake).state, fuse(lake).pending_changes) == ("blown", 11)
+            lake.reset_fuse("by_region", action)
+            lake.tick()
+            assert (newest(lake).status, fuse(lake).pending_changes) == (word, 0)
 
 
 def test_a_scheduler_that_was_overtaken_suspends_nothing(place, clock, fused):

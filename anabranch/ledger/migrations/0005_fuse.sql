@@ -5,3 +5,5 @@ ALTER TABLE anabranch_stream_tables ADD COLUMN fuse_in_a_row INTEGER NOT NULL DE
 ALTER TABLE anabranch_stream_tables ADD COLUMN fuse_blown_at BIGINT;
 
 ALTER TABLE anabranch_stream_tables ADD COLUMN fuse_reset VARCHAR(16);
+
+ALTER TABLE anabranch_stream_tables ADD COLUMN fuse_skipped BIGINT NOT NULL DEFAULT 0;
