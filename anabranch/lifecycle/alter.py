@@ -22,6 +22,7 @@ from anabranch.ledger.streams import (
 from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_diamonds
 from anabranch.lifecycle.fuse import tell_of_missing_ceiling
 from anabranch.lifecycle.options import checked_options
+from anabranch.lifecycle.status import resumed
 from anabranch.names import TableName
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import found
@@ -175,6 +176,10 @@ def _publish(
         if altered.status == ERROR:
             # What was broken has been replaced: that is the decision that an error waits for.
             store_status(connection, replace(streams[name], status=ACTIVE, status_reason=None))
+        elif altered.fuse.blown_at is not None:
+            # So is what its fuse had stopped: it is part of what is published here.
+            store_status(connection, resumed(streams[name]))
+            store_fuse(connection, resumed(streams[name]))
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter)

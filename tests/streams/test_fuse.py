@@ -292,6 +292,20 @@ def test_a_declared_group_is_held_too(fused, clock):
     assert {name for name, _ in report.held} == {"by_region", "count"}
 
 
+def test_it_is_so_when_every_refresh_reads_what_is_newest(place, clock):
+    with duck_lake(place, clock=clock, tick_watermark_enabled=False) as lake:
+        stock(lake)
+        diamond(lake)
+        lake.create_stream_table("low", "SELECT regional_total AS low FROM summary", schedule="1m")
+        lake.alter_stream_table("summary", fuse="on", fuse_ceiling=1)
+        for _ in range(2):
+            assert {name for name, _ in minute(lake, clock, 3).held} == set(NAMES)
+        assert [entry[1] for entry in actions(lake, "summary")] == ["REINITIALIZE", "SKIP"]
+        lake.reset_fuse("summary", "reinitialize")
+        assert sorted(lake.tick().refreshed) == sorted([*NAMES, "low"])
+        assert all_right(lake)
+
+
 def test_in_mode_none_the_other_members_go_on(shop, clock):
     diamond(shop, diamond_consistency="none")
     shop.alter_stream_table("by_region", fuse="on", fuse_ceiling=10)
@@ -419,6 +433,19 @@ def test_resuming_arms_it_again_and_the_same_batch_blows_it_again(fused, clock):
     fused.resume_stream_table("by_region")
     assert fused.tick().refreshed == ("by_region",)
     assert len([entry for entry in actions(fused) if entry[1] == "SKIP"]) == 2
+
+
+@pytest.mark.parametrize(
+    "changes", [{"query": f"{BY_REGION} HAVING COUNT(*) > 1"}, {"refresh_mode": "full"}], ids=str
+)
+def test_altering_what_it_computes_takes_the_batch_in_and_arms_it_again(fused, clock, changes):
+    minute(fused, clock, 11)
+    fused.alter_stream_table("by_region", **changes)
+    found = one(fused, "by_region")
+    assert (found.status, found.status_reason, found.fuse_state) == ("ACTIVE", None, "armed")
+    assert fuse(fused).pending_changes == 0
+    assert all_right(fused)
+    assert minute(fused, clock, 11).held
 
 
 def test_what_has_not_blown_cannot_be_reset(fused, clock):
