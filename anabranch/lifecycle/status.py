@@ -29,7 +29,7 @@ def resume_stream_table(parts: Parts, name: str) -> None:
     """Refresh it again, from where it is: failures are forgotten, a blown fuse is armed again."""
     with parts.catalog.database.writing() as connection:
         stream = found(read_streams(connection), name)
-        armed = resumed(stream)
+        armed = resumed(stream, stream.fuse.reset)
         store_status(connection, armed)
         store_fuse(connection, armed)
 

@@ -347,6 +347,27 @@ def test_apply_holds_until_a_refresh_has_succeeded(shop, clock):
     assert minute(shop, clock, 11).held
 
 
+def test_a_decision_stands_when_all_are_resumed(fused, clock):
+    minute(fused, clock, 11)
+    fused.reset_fuse("by_region", "apply")
+    fused.resume_stream_table("by_region")
+    assert fused.tick().refreshed == ("by_region",)
+
+
+def test_a_batch_whose_versions_expired_meanwhile_is_let_through_as_a_fill_from_nothing(place, clock):
+    with duck_lake(place, clock=clock, snapshot_retention="0s", orphan_grace="0s") as lake:
+        stock(lake)
+        lake.create_stream_table("by_region", BY_REGION, schedule="1m", fuse="on", fuse_ceiling=10)
+        minute(lake, clock, 11)
+        sell_many(lake, 1)
+        lake.maintain()
+        assert fuse(lake).pending_changes == 15  # all there is
+        lake.reset_fuse("by_region", "apply")
+        assert lake.tick().refreshed == ("by_region",)
+        assert newest(lake).action == "REINITIALIZE"
+        assert all_right(lake)
+
+
 def test_reinitialize_rebuilds_from_nothing(fused, clock):
     minute(fused, clock, 11)
     fused.reset_fuse("by_region", "reinitialize")
