@@ -7,6 +7,7 @@
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
     └── StreamTableError      AB6xx  stream tables and their refreshes
+        └── FuseError         AB72x  fuses of stream tables
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -371,6 +372,21 @@ class NoFixpoint(StreamTableError):
     """A recursion that went on for longer than it may; nothing of it was published."""
 
     code = "AB611"
+
+
+# -- AB72x: fuses ---------------------------------------------------------------------------------
+
+
+class FuseError(StreamTableError):
+    """Something that can't be decided about a fuse."""
+
+    code = "AB720"
+
+
+class FuseNotBlown(FuseError):
+    """A fuse that has not blown can't be reset."""
+
+    code = "AB721"
 
 
 def every_error() -> list[type[AnabranchError]]:

@@ -30,6 +30,8 @@ REFRESH_POINTS = (
     "refresh.after_publish",
     "refresh.before_failure",
     "refresh.after_failure",
+    "refresh.before_blown",
+    "refresh.after_blown",
 )
 MAINTENANCE_POINTS = (
     "expire.before_commit",

@@ -20,9 +20,11 @@ from anabranch.lifecycle.alter import alter_stream_table
 from anabranch.lifecycle.create import create_stream_tables
 from anabranch.lifecycle.declare import create_refresh_group, drop_refresh_group
 from anabranch.lifecycle.drop import drop_stream_table, tell_of_readers
+from anabranch.lifecycle.fuse import reset_fuse
 from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
 from anabranch.looking.cycles import CycleStatus, scc_status
 from anabranch.looking.explain import StreamTableExplanation, explain_any
+from anabranch.looking.fuses import FuseStatus, fuse_status
 from anabranch.looking.groups import (
     DiamondGroupMember,
     RefreshGroupInfo,
@@ -202,6 +204,12 @@ class Lake:
         """Refresh it again, whatever the reason was that it wasn't."""
         resume_stream_table(self._parts, name)
 
+    def reset_fuse(self, name: str, action: str) -> None:
+        """Arm a blown fuse again. What it stopped is let through once (`apply`), makes way for a fill from
+        nothing (`reinitialize`), or is passed over (`skip_changes`).
+        """
+        reset_fuse(self._definitions, name, action)
+
     def refresh_stream_table(self, name: str, *, full: bool = False, upstream: bool = True) -> RefreshRecord:
         """Bring it up to now, what is stale upstream first; what was done."""
         refresh_stream_table(self._definitions, name, full=full, upstream=upstream)
@@ -306,6 +314,10 @@ class Lake:
     def scc_status(self) -> list[CycleStatus]:
         """The stream tables that are made from each other, and how they last came to rest."""
         return scc_status(self._parts)
+
+    def fuse_status(self) -> list[FuseStatus]:
+        """The fuse of every stream table: whether it has blown, and how near it is."""
+        return fuse_status(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

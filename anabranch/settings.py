@@ -50,6 +50,11 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What `read` takes, or the word `none`."""
+    return lambda text: None if text.strip().lower() == "none" else read(text)
+
+
 def _duration(low: str, high: str) -> Callable[[str], timedelta]:
     def read(text: str) -> timedelta:
         value = parse_duration(text)
@@ -110,6 +115,12 @@ _SETTINGS = (
     ),
     Setting("retry_backoff", "1s", _duration("1ms", "1d"), "how long a first failure waits; it doubles"),
     Setting("retry_backoff_cap", "60s", _duration("1ms", "30d"), "the longest wait after a failure"),
+    Setting(
+        "fuse_default_ceiling",
+        "none",
+        _or_none(_whole(1, 1 << 62)),
+        "pending changes that blow a fuse without a ceiling of its own, if exceeded",
+    ),
     Setting("parallelism", "4", _whole(1, 64), "stream tables refreshed side by side"),
     Setting(
         "history_retention", "30d", _duration("0s", "3650d"), "how long the history of refreshes is kept"

@@ -23,7 +23,7 @@ MAX_REMEMBERED = 10_000
 """Rows that aren't parsed again while they stay the same."""
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
-CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "scc_id"}
+CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "scc_id", "fuse_blown_at"}
 """Columns that no refresh writes: people, and who is in which group, decide about them."""
 
 
@@ -52,6 +52,21 @@ class Read:
 Reads = Mapping[TableName, Read]
 Frontier = Mapping[TableName, int]
 """Base sources, each with the lsn that is reflected."""
+
+
+@dataclass(frozen=True)
+class FuseMemory:
+    """What a fuse remembers between two refreshes."""
+
+    batches: tuple[int, ...] = ()
+    """The sizes of recent batches that were not too large, oldest first."""
+    in_a_row: int = 0
+    """How many batches in a row were, and were applied nevertheless."""
+    blown_at: datetime | None = None
+    reset: str | None = None
+    """What a person decided about the batch that was stopped, until a refresh has done so."""
+    skipped: int = 0
+    """Changes that were passed over since it was last computed from nothing."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,7 @@ class StreamTable:
     """The declared group that it is in."""
     scc_id: int | None = None
     """The cycle that it is in."""
+    fuse: FuseMemory = field(default_factory=FuseMemory)
 
     @property
     def immediate(self) -> bool:
@@ -147,6 +163,14 @@ def store_status(connection: Connection, stream: StreamTable) -> None:
     """Its status and what comes with it: a person has decided."""
     kept = ("status", "status_reason", "failures", "retry_at", "error_code", "error", "held")
     values = {name: value for name, value in _values(stream).items() if name in kept}
+    connection.execute(
+        update(t.stream_tables).where(t.stream_tables.c.table_id == stream.table_id).values(**values)
+    )
+
+
+def store_fuse(connection: Connection, stream: StreamTable) -> None:
+    """What its fuse remembers from now on: it has blown, or a person has decided."""
+    values = {name: value for name, value in _values(stream).items() if name.startswith("fuse_")}
     connection.execute(
         update(t.stream_tables).where(t.stream_tables.c.table_id == stream.table_id).values(**values)
     )
@@ -301,6 +325,11 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "declared": stream.declared,
         "scc_id": stream.scc_id,
         "immediate": int(stream.immediate),
+        "fuse_batches": json.dumps(list(stream.fuse.batches)),
+        "fuse_in_a_row": stream.fuse.in_a_row,
+        "fuse_blown_at": _micros(stream.fuse.blown_at),
+        "fuse_reset": stream.fuse.reset,
+        "fuse_skipped": stream.fuse.skipped,
     }
 
 
@@ -332,6 +361,13 @@ def _stream(row: Any) -> StreamTable:
         group_id=row.group_id,
         declared=row.declared,
         scc_id=row.scc_id,
+        fuse=FuseMemory(
+            tuple(json.loads(row.fuse_batches)),
+            row.fuse_in_a_row,
+            _moment(row.fuse_blown_at),
+            row.fuse_reset,
+            row.fuse_skipped,
+        ),
     )
 
 

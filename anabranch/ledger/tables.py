@@ -168,9 +168,16 @@ stream_tables = Table(
     Column("declared", String(255)),
     # Whether writers maintain it in their own commits.
     Column("immediate", Integer, nullable=False),
-    Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
     # The cycle that it is in.
     Column("scc_id", BigInteger),
+    # What its fuse remembers: recent batches as a JSON list, how many in a row exceeded the ceiling, when it
+    # blew, what a person decided about that, and how many changes were passed over so.
+    Column("fuse_batches", Text, nullable=False),
+    Column("fuse_in_a_row", Integer, nullable=False),
+    Column("fuse_blown_at", BigInteger),
+    Column("fuse_reset", String(16)),
+    Column("fuse_skipped", BigInteger, nullable=False),
+    Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
 )
 
 groups = Table(

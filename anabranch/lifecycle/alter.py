@@ -16,14 +16,18 @@ from anabranch.ledger.streams import (
     StreamTable,
     read_streams,
     store_definition,
+    store_fuse,
     store_status,
 )
 from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_cycles, tell_of_diamonds
 from anabranch.lifecycle.cycles import define_cycle
+from anabranch.lifecycle.fuse import tell_of_missing_ceiling
 from anabranch.lifecycle.options import checked_options
+from anabranch.lifecycle.status import resumed
 from anabranch.names import TableName
 from anabranch.refresh.definitions import Defined, Definitions
 from anabranch.refresh.find import found
+from anabranch.refresh.fuse import OFF
 from anabranch.refresh.graphs import (
     Streams,
     admitted,
@@ -41,6 +45,7 @@ from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.publish import Groups, Results, frontier_of, publish
+from anabranch.refresh.weigh import fuse_of
 from anabranch.sql.query import parse_query
 
 
@@ -60,8 +65,10 @@ def alter_stream_table(definitions: Definitions, name: str, changes: Mapping[str
     options = checked_options(given, parts.settings, stream.options)
     if query is None and options.refresh_mode == stream.options.refresh_mode:
         _set_options(definitions, stream.name, given)
-        return
-    _redefine(definitions, stream.name, query, given)
+    else:
+        _redefine(definitions, stream.name, query, given)
+    if any(option.startswith("fuse") for option in given):
+        tell_of_missing_ceiling(stream.name, fuse_of(options, parts.settings))
 
 
 def _set_options(definitions: Definitions, name: TableName, given: Mapping[str, Any]) -> None:
@@ -70,6 +77,9 @@ def _set_options(definitions: Definitions, name: TableName, given: Mapping[str, 
         stream = found(read_streams(connection), name)
         options = checked_options(given, parts.settings, stream.options)
         store_definition(connection, replace(stream, options=options))
+        if options.fuse == OFF != stream.options.fuse:
+            # Off and on again: so one learns anew whose batches have another size for good.
+            store_fuse(connection, replace(stream, fuse=replace(stream.fuse, batches=(), in_a_row=0)))
         regroup(connection, parts.settings)
 
 
@@ -178,6 +188,10 @@ def _publish(
         if altered.status == ERROR:
             # What was broken has been replaced: that is the decision that an error waits for.
             store_status(connection, replace(streams[name], status=ACTIVE, status_reason=None))
+        elif altered.fuse.blown_at is not None:
+            # So is what its fuse had stopped: it is part of what is published here.
+            store_status(connection, resumed(streams[name]))
+            store_fuse(connection, resumed(streams[name]))
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter)

@@ -15,6 +15,7 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
 from anabranch.lifecycle.cycles import define_cycle
 from anabranch.lifecycle.declare import tell_of_joined_groups
+from anabranch.lifecycle.fuse import tell_of_missing_ceiling
 from anabranch.lifecycle.options import checked_options
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -38,6 +39,7 @@ from anabranch.refresh.member import STATE, STREAM, Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.publish import Groups, publish
+from anabranch.refresh.weigh import fuse_of
 from anabranch.sql.query import parse_query
 from anabranch.write.working import WorkingTable
 
@@ -96,9 +98,10 @@ def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]
         filled = _to_fill(a_pass, jobs, by_name, graph, after)
         _create(a_pass, jobs, filled)
     tell_of_cycles(graph, by_name)
-    for name in by_name:
+    for name, item in by_name.items():
         tell_of_diamonds(scheduled(after), name)
         tell_of_joined_groups(after, name, inputs[name])
+        tell_of_missing_ceiling(name, fuse_of(item.options, parts.settings))
 
 
 def _wanted(parts: Parts, spec: Mapping[str, Any]) -> Wanted:

@@ -33,6 +33,12 @@ def checked_options(given: Mapping[str, Any], settings: Settings, base: Options 
             )
     changed = {name: _checked(name, value) for name, value in given.items()}
     options = replace(base or Options(), **changed)
+    if options.refresh_mode == "immediate" and options.fuse != "off":
+        raise InvalidOption(
+            "an immediate stream table has no fuse",
+            detail="its changes are part of the write that made them: they can't be held back.",
+            hint="fuse = off, or another refresh_mode.",
+        )
     if policy_of(options, settings) == "slowest" and consistency_of(options, settings) == "none":
         if options.diamond_schedule_policy is None:
             return options
@@ -51,8 +57,6 @@ def _checked(name: str, value: Any) -> Any:
         if folded not in WORDS[name]:
             words = ", ".join(str(word) for word in WORDS[name] if word is not None)
             raise InvalidOption(f"{_shown(value)} can't be the option {name}", hint=f"it takes {words}.")
-        if (name, folded) in {("fuse", "on"), ("fuse", "auto")}:
-            raise InvalidOption(f"{name} = {folded} is not available in this release")
         return folded
     if name == "fuse_ceiling" and value is None:
         return None

@@ -11,6 +11,7 @@ from anabranch.ledger.streams import (
     SUSPENDED,
     StreamTable,
     read_streams,
+    store_fuse,
     store_status,
 )
 from anabranch.parts import Parts
@@ -26,7 +27,7 @@ def suspend_stream_table(parts: Parts, name: str) -> None:
 
 
 def resume_stream_table(parts: Parts, name: str) -> None:
-    """Refresh it again, from where it is: failures are forgotten, whatever the reason was.
+    """Refresh it again, from where it is: failures are forgotten, a blown fuse is armed again.
 
     A cycle that found no fixed point stopped as one, and goes on as one.
     """
@@ -35,16 +36,16 @@ def resume_stream_table(parts: Parts, name: str) -> None:
         stream = found(streams, name)
         together = [stream]
         if stream.scc_id is not None and stream.error_code == NoFixpoint.code:
-            together += [
-                other
-                for other in streams.values()
-                if (other.scc_id, other.error_code) == (stream.scc_id, stream.error_code)
-            ]
+            same = (stream.scc_id, stream.error_code)
+            together = [other for other in streams.values() if (other.scc_id, other.error_code) == same]
         for each in together:
-            store_status(connection, _armed(each))
+            armed = resumed(each, each.fuse.reset)
+            store_status(connection, armed)
+            store_fuse(connection, armed)
 
 
-def _armed(stream: StreamTable) -> StreamTable:
+def resumed(stream: StreamTable, reset: str | None = None) -> StreamTable:
+    """A stream table that is refreshed again; `reset` is what becomes of what its fuse had stopped."""
     return replace(
         stream,
         status=ACTIVE if stream.filled else INITIALIZING,
@@ -54,4 +55,5 @@ def _armed(stream: StreamTable) -> StreamTable:
         error_code=None,
         error=None,
         held=None,
+        fuse=replace(stream.fuse, in_a_row=0, blown_at=None, reset=reset),
     )

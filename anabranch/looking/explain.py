@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.ledger.streams import read_streams
+from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.looking.fuses import fuse_reason, fuse_state
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
+from anabranch.refresh.fuse import OFF, effective_ceiling
 from anabranch.refresh.graphs import cycle_of, graph_of, groups_of
+from anabranch.refresh.weigh import fuse_of
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
+from anabranch.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class StreamTableExplanation:
     """The stream tables that it is made from and made into, itself among them; nothing outside of cycles."""
     recursive_inputs: tuple[str, ...]
     """Those of them that it reads. Between them and its result, every operator only gains rows."""
+    fuse: str | None
+    """Its mode and state, the ceiling that counts, and what else is to be said; None if it is off."""
     query: str
     explanation: Explanation
 
@@ -62,6 +68,8 @@ class StreamTableExplanation:
             lines.append(f"cycle     {', '.join(self.cycle)}: published together, at their least fixed point")
             again = ", ".join(self.recursive_inputs)
             lines.append(f"          accepted, since more rows of {again} never take a row of it away")
+        if self.fuse is not None:
+            lines.append(f"fuse      {self.fuse}")
         about = "\n".join(lines)
         return "\n\n".join(
             (
@@ -80,6 +88,15 @@ def explain_any(definitions: Definitions, what: str) -> Explanation | StreamTabl
     except InvalidName:
         return explain(parts, what, parts.catalog.moment())
     return _explained(definitions, name)
+
+
+def _fuse(stream: StreamTable, settings: Settings) -> str | None:
+    if (state := fuse_state(stream)) == OFF:
+        return None
+    ceiling = effective_ceiling(fuse_of(stream.options, settings), stream.fuse.batches)
+    shown = "no ceiling" if ceiling is None else f"ceiling {ceiling:,}"
+    reason = fuse_reason(stream, settings)
+    return f"{stream.options.fuse}, {state}, {shown}" + (f": {reason}" if reason else "")
 
 
 def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
@@ -112,6 +129,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         scc_id=stream.scc_id,
         cycle=tuple(sorted(map(str, circle))),
         recursive_inputs=tuple(str(read) for read in stream.inputs if read in circle),
+        fuse=_fuse(stream, parts.settings),
         query=stream.query,
         explanation=explanation,
     )

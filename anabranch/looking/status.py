@@ -10,6 +10,7 @@ from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.looking.fuses import fuse_state, skipped_reason
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import graph_of
@@ -78,7 +79,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
             StreamTableStatus(
                 name=str(name),
                 status=stream.status,
-                status_reason=stream.status_reason,
+                status_reason=stream.status_reason or skipped_reason(stream),
                 refresh_mode=stream.options.refresh_mode,
                 effective_mode=stream.effective_mode,
                 mode_reason=stream.mode_reason,
@@ -93,7 +94,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 group_id=stream.group_id,
                 scc_id=stream.scc_id,
                 gated_by_sources=(),
-                fuse_state=stream.options.fuse,
+                fuse_state=fuse_state(stream),
                 held=stream.held,
             )
         )

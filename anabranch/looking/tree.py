@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from anabranch.ledger.streams import ACTIVE, read_streams
+from anabranch.looking.fuses import fuse_state
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.find import found
@@ -96,6 +97,8 @@ def _marks(name: TableName, streams: Streams) -> tuple[str, ...]:
         marks.append(f"group {stream.group_id}")
     if stream.scc_id is not None:
         marks.append(f"cycle {stream.scc_id}")
+    if (fuse := fuse_state(stream)) != "off":
+        marks.append(f"fuse {fuse}")
     if stream.status != ACTIVE:
         marks.append(stream.status)
     return tuple(marks)

@@ -24,15 +24,17 @@ from anabranch.refresh.member import (
     Result,
     check_count,
     definition_of,
-    read_last,
     tables_of,
     touched_by,
+    weighed_by_fuse,
     with_staged,
 )
 from anabranch.refresh.passes import Pass, Seen
+from anabranch.refresh.pending import pending_rows, read_last
 from anabranch.refresh.plan import Planned, Situation, plan
 from anabranch.refresh.recursive import MemberDefinition, fellows
 from anabranch.refresh.sources import Sources
+from anabranch.refresh.weigh import Weighed, rebuilt_because
 from anabranch.write.rewrite import RowCounts
 from anabranch.write.working import WorkingTable
 
@@ -77,7 +79,9 @@ def bring_up_cycle(
     since, lost = _since(a_pass, prepared, until, outside)
     below = {name: table for name, table in staged.items() if name in outside}
     planned = {each.job.name: _planned(a_pass, each, until, below, lost) for each in prepared}
-    action = _together(planned)
+    changes = Sources(a_pass.parts, since, until, below)
+    weighed = {each.job.name: _weighed(a_pass, each, planned[each.job.name], changes) for each in prepared}
+    action = _together({name: each.planned for name, each in weighed.items()})
     inputs = {
         each.job.name: {name: until.version(name) for name in sorted(each.definition.tables)}
         for each in prepared
@@ -86,12 +90,14 @@ def bring_up_cycle(
         each.job.name: Result(
             each.job,
             each.definition,
-            action or planned[each.job.name],
+            action or weighed[each.job.name].planned,
             inputs[each.job.name],
             each.tables,
             seen,
             started_at,
             replaced=each.replaced,
+            fuse=weighed[each.job.name].fuse,
+            notice=weighed[each.job.name].notice,
         )
         for each in prepared
     }
@@ -123,9 +129,9 @@ def _since(
     lost: set[TableName] = set()
     for each in prepared:
         inputs = {name: until.version(name) for name in each.outside}
-        since, gone = read_last(a_pass, each.job.stream, inputs)
-        lost |= gone
-        for name, version in since.versions.items():
+        read = read_last(a_pass.parts, each.job.stream, inputs)
+        lost |= each.outside & (each.job.stream.reads or {}).keys() - read.keys()
+        for name, version in read.items():
             if name in outside and versions.setdefault(name, version).lsn != version.lsn:
                 lost.add(name)
     return replace(a_pass.moment, versions=versions), frozenset(lost)
@@ -146,9 +152,18 @@ def _planned(
         lost=lost & each.outside,
         touched_by=touched_by(a_pass, stream, each.tables.get(stream.name)),
         asked_full=each.job.asked_full,
-        anew=each.job.anew or each.other_shape,
+        anew=each.job.anew or each.other_shape or rebuilt_because(stream),
     )
     return plan(situation, lambda: Sizes(0, 0, 0), lambda: ())
+
+
+def _weighed(a_pass: Pass, each: _Prepared, planned: Planned, sources: Sources) -> Weighed:
+    """What a member's fuse lets be done: what comes from outside of the cycle counts, not what it derives."""
+    inputs = {name: sources.until.version(name) for name in each.outside}
+    reshaped = each.other_shape is not None
+    return weighed_by_fuse(
+        a_pass, each.job, planned, lambda: pending_rows(sources, inputs), reshaped=reshaped
+    )
 
 
 def _differential(stream: StreamTable) -> StreamTable:

@@ -23,7 +23,7 @@ from anabranch.ledger.history import (
     add_refreshes,
     unmoved,
 )
-from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_trouble
+from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable, note_idle, store_fuse, store_trouble
 from anabranch.names import TableName
 from anabranch.refresh.backoff import retry_delay
 from anabranch.refresh.cycle import CycleMemberFailed, bring_up_cycle
@@ -32,6 +32,7 @@ from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, Seen, noting
 from anabranch.refresh.publish import Results, publish
 from anabranch.refresh.terms import Terms, View
+from anabranch.refresh.weigh import Blown
 
 ONE_LSN = Terms()
 
@@ -80,7 +81,7 @@ def refresh_group(
 ) -> Results:
     """Refresh the members of one unit and publish them together; what they have to say is in the history.
 
-    A failure is noted there too, and raised as `GroupFailed`.
+    A failure is noted there too, and raised as `GroupFailed`; a fuse that stops it is raised as `Blown`.
     """
     with ExitStack() as held:
         return _refreshed(a_pass, jobs, group_id, View(a_pass, terms, held))
@@ -98,7 +99,7 @@ def _refreshed(a_pass: Pass, jobs: Sequence[Job], group_id: int | None, view: Vi
     except CommitError:
         raise
     except Failed as failed:
-        if isinstance(failed.error, CommitError) or a_pass.is_observers(failed.error):
+        if isinstance(failed.error, CommitError | Blown) or a_pass.is_observers(failed.error):
             raise failed.error from failed.error.__cause__
         culprit = next(job.name for job in jobs if job.name == failed.key)
         note_failure(a_pass, [job.stream for job in jobs], culprit, failed.error, group_id)
@@ -128,12 +129,17 @@ def _note_nothing(a_pass: Pass, results: Results) -> None:
         )
         for result in fresh
     ]
+    idle = [
+        replace(result.job.stream, idle=True, last_refresh_at=now, held=None, fuse=result.fuse)
+        for result in results.values()
+    ]
     with noting(a_pass.parts, a_pass.fence) as connection:
         note_idle(connection, [result.job.stream for result in results.values()], now)
+        for result, stream in zip(results.values(), idle, strict=True):
+            if stream.fuse != result.job.stream.fuse:
+                store_fuse(connection, stream)
         add_refreshes(connection, entries)
-    a_pass.know(
-        replace(result.job.stream, idle=True, last_refresh_at=now, held=None) for result in results.values()
-    )
+    a_pass.know(idle)
 
 
 def note_failure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -10,19 +10,30 @@ from functools import cache
 from anabranch.clock import stopwatch
 from anabranch.errors import BrokenDefinition, Damaged, SqlError, UnknownTable
 from anabranch.ledger import ledger
-from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE, SUCCEEDED, read_refreshes
+from anabranch.ledger.history import (
+    DIFFERENTIAL,
+    FULL,
+    NO_DATA,
+    REINITIALIZE,
+    SKIP,
+    SUCCEEDED,
+    read_refreshes,
+)
 from anabranch.ledger.records import Moment, Version
-from anabranch.ledger.streams import StreamTable
+from anabranch.ledger.streams import FuseMemory, StreamTable
 from anabranch.names import TableName
 from anabranch.refresh.choose import Action, Past, Sizes
 from anabranch.refresh.define import Definition
 from anabranch.refresh.definitions import Defined
 from anabranch.refresh.fixpoint import Progress
+from anabranch.refresh.fuse import OFF
 from anabranch.refresh.passes import Pass, Seen
+from anabranch.refresh.pending import pending_rows, read_last
 from anabranch.refresh.plan import Planned, Situation, plan
 from anabranch.refresh.recursive import MemberDefinition
 from anabranch.refresh.run import fill, refresh
 from anabranch.refresh.sources import Sources
+from anabranch.refresh.weigh import Weighed, fuse_of, rebuilt_because, weigh
 from anabranch.schema import Schema
 from anabranch.write.rewrite import RowCounts
 from anabranch.write.working import WorkingTable
@@ -68,6 +79,9 @@ class Result:
     """Tables whose names the staged ones take, or that are needed no more."""
     iterations: int | None = None
     """Passes that a recursion took."""
+    fuse: FuseMemory = field(default_factory=FuseMemory)
+    """What its fuse remembers once this is published."""
+    notice: str | None = None
 
     @property
     def table(self) -> WorkingTable:
@@ -89,17 +103,17 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
     definition = job.definition or definition_of(a_pass, stream, until)
     inputs = {name: until.version(name) for name in sorted(definition.tables)}
     tables, replaced, other_shape = tables_of(a_pass, job, definition, seen.moment)
-    since, lost = read_last(a_pass, stream, inputs)
+    since = replace(a_pass.moment, versions=read_last(parts, stream, inputs))
     below = {name: table for name, table in staged.items() if name in inputs}
     sources = Sources(parts, since, until, below)
     situation = Situation(
         stream=stream,
         inputs=inputs,
         staged=frozenset(below),
-        lost=lost,
+        lost=frozenset(name for name in stream.reads or () if name in inputs and name not in since.versions),
         touched_by=touched_by(a_pass, stream, tables.get(stream.name)),
         asked_full=job.asked_full,
-        anew=job.anew or other_shape,
+        anew=job.anew or other_shape or rebuilt_because(stream),
     )
     read = sum(version.rows for version in inputs.values())
 
@@ -109,10 +123,31 @@ def bring_up(a_pass: Pass, job: Job, staged: Mapping[TableName, WorkingTable], s
             sources.rows_changed(sources.changed(frozenset(inputs))), read, tables[stream.name].version.rows
         )
 
+    @cache
+    def pending() -> int:
+        fused = stream.options.fuse != OFF or stream.fuse.reset is not None
+        return pending_rows(sources, inputs) if fused else sizes().rows_changed
+
     planned = plan(situation, sizes, lambda: _past(a_pass, stream.name))
-    result = Result(job, definition, planned, inputs, tables, seen, started_at, replaced=replaced)
+    weighed = weighed_by_fuse(a_pass, job, planned, pending, reshaped=other_shape is not None)
+    planned = weighed.planned
+    result = Result(
+        job,
+        definition,
+        planned,
+        inputs,
+        tables,
+        seen,
+        started_at,
+        replaced=replaced,
+        fuse=replace(weighed.fuse, skipped=0) if planned.action in (FULL, REINITIALIZE) else weighed.fuse,
+        notice=weighed.notice,
+    )
     if planned.action == NO_DATA:
         return result
+    if planned.action == SKIP:
+        a_pass.say("skipped", stream.name, reason=planned.because)
+        return replace(result, sizes=Sizes(weighed.pending, read, tables[stream.name].version.rows))
     a_pass.say("refresh_started", stream.name, action=planned.action, reason=planned.because)
     passes = _Passes(a_pass, stream.name)
     if planned.action == DIFFERENTIAL and isinstance(definition, Definition):
@@ -149,6 +184,22 @@ class _Passes:
         self.count = (self.count or 0) + 1
         detail = {"iteration": progress.iteration, "derived": progress.derived, "added": progress.added}
         self._pass.say("refresh_iterated", self._name, **detail)
+
+
+def weighed_by_fuse(
+    a_pass: Pass, job: Job, planned: Planned, pending: Callable[[], int], *, reshaped: bool
+) -> Weighed:
+    """What its fuse lets be done. What is computed from nothing because a person wants it so is not weighed.
+
+    Nor is a first fill, or one into tables of another shape.
+    """
+    memory = replace(job.stream.fuse, in_a_row=0, reset=None)
+    if job.anew is not None:
+        return Weighed(planned, replace(memory, batches=()))  # of another query
+    if job.asked_full or reshaped or not job.stream.filled:
+        return Weighed(planned, memory)
+    fuse = fuse_of(job.stream.options, a_pass.parts.settings)
+    return weigh(job.stream, planned, pending, fuse, by_hand=a_pass.initiated_by != "scheduler")
 
 
 def with_staged(moment: Moment, staged: Mapping[TableName, WorkingTable]) -> Moment:
@@ -209,26 +260,6 @@ def _dropped(a_pass: Pass, version: Version) -> WorkingTable:
     table = WorkingTable(version, a_pass.parts.reader)
     table.dropped = True
     return table
-
-
-def read_last(
-    a_pass: Pass, stream: StreamTable, inputs: Mapping[TableName, Version]
-) -> tuple[Moment, frozenset[TableName]]:
-    """The inputs as they were read last, and those of which that version is gone."""
-    versions: dict[TableName, Version] = {}
-    lost: set[TableName] = set()
-    for name, read in (stream.reads or {}).items():
-        now = inputs.get(name)
-        if now is not None and (now.table_id, now.lsn) == (read.table_id, read.lsn):
-            versions[name] = now
-            continue
-        with a_pass.parts.catalog.database.reading() as connection:
-            found = ledger.version_at(connection, read.table_id, read.lsn)
-        if found is None:
-            lost.add(name)
-        else:
-            versions[name] = found
-    return replace(a_pass.moment, versions=versions), frozenset(lost & inputs.keys())
 
 
 def touched_by(a_pass: Pass, stream: StreamTable, table: WorkingTable | None) -> str | None:

@@ -13,7 +13,15 @@ from types import MappingProxyType
 from anabranch.errors import CatalogUnavailable, WriteConflict
 from anabranch.ledger.database import Connection
 from anabranch.ledger.groups import next_epoch
-from anabranch.ledger.history import NO_DATA, REINITIALIZE, SUCCEEDED, Refresh, add_refreshes
+from anabranch.ledger.history import (
+    NO_DATA,
+    REINITIALIZE,
+    SKIP,
+    SKIPPED,
+    SUCCEEDED,
+    Refresh,
+    add_refreshes,
+)
 from anabranch.ledger.streams import (
     ACTIVE,
     Read,
@@ -187,8 +195,9 @@ def after_commit(
         error=None,
         held=None,
         idle=idle,
+        fuse=result.fuse,
     )
-    if idle:
+    if idle or result.planned.action == SKIP:
         return after
     mode, reason = _mode(stream, result.planned)
     return replace(after, effective_mode=mode, mode_reason=reason)
@@ -237,7 +246,7 @@ def entry_of(
     return Refresh(
         stream_table=stream.name,
         action=result.planned.action,
-        status=SUCCEEDED,
+        status=SKIPPED if result.planned.action == SKIP else SUCCEEDED,
         reason=result.planned.because,
         started_at=result.started_at,
         finished_at=a_pass.parts.clock.now(),

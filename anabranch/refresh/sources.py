@@ -17,7 +17,7 @@ from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema
 from anabranch.storage.changes import Piece
 from anabranch.storage.files import check_files, rows_in
-from anabranch.storage.small import small_change
+from anabranch.storage.small import net_rows, small_change
 from anabranch.write.working import WorkingTable
 
 FEW_BYTES = 32 << 20
@@ -71,6 +71,22 @@ class Sources:
         """How many weighted rows the changes of these tables are, before any cancel; from footers alone."""
         paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
         return sum(rows_in(self.parts.warehouse, path) for path in paths)
+
+    def rows_differing(self, changed: frozenset[str]) -> int:
+        """The same, but what a table that was replaced as a whole has before and after doesn't count.
+
+        As long as it is small enough to be compared here: otherwise every row has gone and come.
+        """
+        return sum(self._differing(name) for name in changed)
+
+    def _differing(self, name: str) -> int:
+        pieces, schema = self._pieces(TableName.parse(name))
+        by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
+        if by_sign["+"] and by_sign["-"]:
+            net = net_rows(self.parts.warehouse, by_sign["+"], by_sign["-"], by_sign["~"], schema.visible)
+            if net is not None:
+                return net
+        return self.rows_changed(frozenset({name}))
 
     def frame(self, leaf: Scan | Delta) -> Frame:
         """The rows that a leaf of a plan stands for."""

@@ -77,7 +77,7 @@ def _run(a_pass: Pass, unit: Unit, full: TableName | None) -> None:
     jobs = [Job(a_pass.streams[name], asked_full=name == full) for name in unit.members]
     group_id = jobs[0].stream.group_id if unit.atomic and unit.group is not None else None
     try:
-        refresh_group(a_pass, jobs, group_id=group_id)
+        results = refresh_group(a_pass, jobs, group_id=group_id)
     except GroupFailed as failed:
         if isinstance(failed.error, AnabranchError):
             raise failed.error from None
@@ -85,6 +85,9 @@ def _run(a_pass: Pass, unit: Unit, full: TableName | None) -> None:
             f'the refresh of "{failed.member}" failed',
             detail=f"{type(failed.error).__name__}: {failed.error}",
         ) from failed.error
+    for result in results.values():
+        if result.notice is not None:
+            warnings.warn(Notice(result.notice), stacklevel=STACK + 1)
 
 
 def _check(unit: Unit, a_pass: Pass) -> None:
@@ -93,8 +96,15 @@ def _check(unit: Unit, a_pass: Pass) -> None:
         raise RefreshHeld(
             f'"{unit.members[-1]}" can\'t be refreshed now',
             detail=f"{why}.",
-            hint="resume_stream_table(name) first.",
+            hint=_hint(unit, a_pass),
         )
+
+
+def _hint(unit: Unit, a_pass: Pass) -> str:
+    for name in unit.members:
+        if a_pass.streams[name].fuse.blown_at is not None:
+            return f'reset_fuse("{name}", …) first: it decides what becomes of the changes.'
+    return "resume_stream_table(name) first."
 
 
 def _held(unit: Unit, streams: Streams, a_pass: Pass) -> str | None:

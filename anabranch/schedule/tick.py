@@ -13,7 +13,7 @@ from anabranch.errors import WriteConflict
 from anabranch.events import Event, Observer, ignore
 from anabranch.graph.units import Unit
 from anabranch.ledger.declared import RefreshGroup, read_declared
-from anabranch.ledger.history import NO_DATA
+from anabranch.ledger.history import NO_DATA, SKIP
 from anabranch.ledger.records import Fence
 from anabranch.ledger.streams import read_streams, retries
 from anabranch.names import TableName
@@ -26,6 +26,8 @@ from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
 from anabranch.refresh.passes import Pass, pinned
 from anabranch.refresh.terms import terms_of
+from anabranch.refresh.weigh import Blown
+from anabranch.schedule.blown import note_blown
 from anabranch.schedule.due import Decision, due, next_wake
 from anabranch.schedule.lease import Lease
 from anabranch.schedule.notes import note_holds, note_nothing_to_do
@@ -173,6 +175,8 @@ def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
         results = refresh_group(a_pass, jobs, group_id=group_id, terms=terms)
     except GroupFailed as failed:
         return _Outcome(failed=[(failed.member, str(failed.error))])
+    except Blown as blown:
+        return _Outcome(held=list(note_blown(a_pass, unit, blown).items()))
     except WriteConflict as error:
         a_pass.say("skipped", unit.members[-1], reason=error.message)
         return _Outcome(
@@ -180,7 +184,8 @@ def _refresh(a_pass: Pass, unit: Unit) -> _Outcome:
         )
     outcome = _Outcome()
     for name, result in results.items():
-        (outcome.unchanged if result.planned.action == NO_DATA else outcome.refreshed).append(name)
+        still = result.planned.action in (NO_DATA, SKIP)
+        (outcome.unchanged if still else outcome.refreshed).append(name)
     return outcome
 
 

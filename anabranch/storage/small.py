@@ -42,6 +42,14 @@ def small_change(
     return _net(pa.concat_tables(parts), np.concatenate(weights))
 
 
+def net_rows(
+    warehouse: Warehouse, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+) -> int | None:
+    """How many rows came and went, those that cancel left out; None if there is too much to tell."""
+    change = small_change(warehouse, plus, minus, weighted, schema)
+    return None if change is None else int(np.abs(change[WEIGHT].to_numpy()).sum())
+
+
 def _net(rows: pa.Table, weights: np.ndarray) -> pa.Table:
     numbers = groups(rows)
     totals = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)

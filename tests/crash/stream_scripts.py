@@ -69,8 +69,14 @@ def sell_one(lake: ab.Lake, _attempt: str | None) -> int | None:
     return lake.insert("sales", [(4, "north", 1, 1, 1)]).lsn
 
 
+def skip_changes(lake: ab.Lake, _attempt: str | None) -> None:
+    """What the fuse of a branch stopped is passed over."""
+    lake.reset_fuse("by_region", "skip_changes")
+
+
 STREAM_SCRIPTS: dict[str, Callable[[ab.Lake, str | None], Any]] = {
-    script.__name__: script for script in (create_shape, tick_once, alter_query, drop_branch, sell_one)
+    script.__name__: script
+    for script in (create_shape, tick_once, alter_query, drop_branch, sell_one, skip_changes)
 }
 
 

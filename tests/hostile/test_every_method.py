@@ -68,10 +68,12 @@ STREAMS: dict[str, dict[str, Any]] = {
     "diamond_groups": {},
     "drop_refresh_group": {"name": "none"},
     "drop_stream_table": {"name": "kept", "cascade": False},
+    "fuse_status": {},
     "refresh_groups": {},
     "scc_status": {},
     "refresh_history": {"name": "kept", "limit": 10},
     "refresh_stream_table": {"name": "kept", "full": False, "upstream": True},
+    "reset_fuse": {"name": "kept", "action": "apply"},
     "resume_stream_table": {"name": "kept"},
     "run": {},  # its observer is the caller's own code; see below
     "status": {},

@@ -12,6 +12,7 @@ import anabranch as ab
 from anabranch.errors import (
     CircularDefinition,
     EngineFailed,
+    FuseError,
     HasDependents,
     InvalidOption,
     NoFixpoint,
@@ -173,7 +174,7 @@ def test_an_aggregate_over_a_cycle_and_one_that_feeds_it(lake, clock):
     assert content(lake, "how_many") == {(2, 4)}
 
 
-def test_a_cycle_that_feeds_a_diamond_moves_with_it(lake, clock):
+def test_a_cycle_that_feeds_a_diamond_is_one_table_to_it(lake, clock):
     lake.create_stream_tables(
         [
             {"name": "steps", "query": STEPS},
@@ -189,8 +190,9 @@ def test_a_cycle_that_feeds_a_diamond_moves_with_it(lake, clock):
     lake.insert("edges", [(4, 1)])
     refreshed(lake, clock, "reach")
     assert content(lake, "meet") == {(node, 4, 4) for node in (1, 2, 3, 4)}
-    versions = {each.lsn for each in lake.tables() if each.kind == "stream"}
-    assert len(versions) == 1, "all of it is published at once"
+    version = {each.name: each.lsn for each in lake.tables()}
+    assert version["steps"] == version["reach"] < version["meet"]
+    assert version["outgoing"] == version["back"] == version["meet"]
 
 
 # -- what is accepted, and what isn't --------------------------------------------------------------
@@ -527,3 +529,23 @@ def test_every_pass_is_told_with_what_it_derived(lake, clock):
     assert [each["iteration"] for each in passes] == list(range(1, len(passes) + 1))
     assert lake.refresh_history("reach")[0].fixpoint_iteration == len(passes)
     assert sum(each["derived"] for each in passes) <= 12, "what follows from one edge, not the closure"
+
+
+def test_a_fuse_of_one_member_stops_the_whole_cycle(lake, clock):
+    connect(lake, fuse="on", fuse_ceiling=2)
+    lake.insert("edges", [(4, 5), (5, 6), (6, 7)])
+    clock.advance(60)
+    report = lake.tick()
+    assert report.refreshed == report.failed == ()
+    assert {name for name, _ in report.held} == {"steps", "reach"}
+    assert content(lake, "reach") == ALL_SIX
+    blown = [each.name for each in lake.fuse_status() if each.state == "blown"]
+    assert blown
+    with pytest.raises(FuseError, match="in a cycle"):
+        lake.reset_fuse(blown[0], "skip_changes")
+    while blown:
+        lake.reset_fuse(blown[0], "apply")
+        clock.advance(60)
+        lake.tick()
+        blown = [each.name for each in lake.fuse_status() if each.state == "blown"]
+    assert len(refreshed(lake, clock)) == 21

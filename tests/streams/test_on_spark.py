@@ -9,6 +9,7 @@ import pytest
 
 import anabranch as ab
 from tests.streams import test_diamonds as diamonds
+from tests.streams import test_fuse as fuses
 from tests.streams import test_lifecycle as lifecycle
 from tests.streams import test_refreshing as refreshing
 from tests.streams.at_every_version import Watch
@@ -20,6 +21,7 @@ STORIES = [
     diamonds.test_nested_diamonds_are_one_group_with_two_convergence_points,
     diamonds.test_in_mode_none_the_other_branch_advances,
     diamonds.test_what_is_downstream_of_a_held_group_goes_on_with_what_there_is,
+    fuses.test_what_members_have_staged_counts_and_nothing_of_the_group_is_published,
     refreshing.test_what_is_written_during_a_tick_waits_for_the_next,
     refreshing.test_a_full_refresh_leaves_a_change_so_what_is_below_stays_differential,
 ]

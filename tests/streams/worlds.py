@@ -131,6 +131,9 @@ class World:
             options["diamond_consistency"] = "none"
         elif chance.random() < 0.2:
             options["diamond_schedule_policy"] = "slowest"
+        if chance.random() < 0.3:
+            options |= {"fuse": chance.choice(["on", "auto", "off"]), "fuse_ceiling": chance.randint(1, 20)}
+            options["fuse_sensitivity"] = chance.choice([1, 1, 2])
         return options
 
     def drawn(self) -> dict[str, Any]:
@@ -169,7 +172,7 @@ class World:
             (self.write, 30), (self.together, 8), (self.advance, 14), (self.tick, 26), (self.refresh, 10),
             (self.suspend, 3), (self.resume, 5), (self.alter_option, 4), (self.alter_query, 6),
             (self.drop, 3), (self.create, 3), (self.breaks, 5), (self.mend, 5), (self.maintain, 2),
-            (self.compact, 3),
+            (self.compact, 3), (self.reset, 6),
         ]  # fmt: skip
         way = self.chance.choices([each for each, _ in ways], [weight for _, weight in ways])[0]
         self.story.append(way.__name__)
@@ -235,6 +238,14 @@ class World:
         for name in self.queries:
             self.lake.resume_stream_table(name)
 
+    def reset(self) -> None:
+        """Somebody decides about the fuses that have blown."""
+        for fuse in self.lake.fuse_status():
+            if fuse.state == "blown" and self.chance.random() < 0.8:
+                action = self.chance.choice(["apply", "apply", "reinitialize"])
+                self.story.append(f"  {fuse.name} {action}: {fuse.reason}")
+                self.lake.reset_fuse(fuse.name, action)
+
     def alter_option(self) -> None:
         """Other options."""
         if name := self.some():
@@ -244,6 +255,8 @@ class World:
             options.pop("diamond_schedule_policy", None)
             if self.mixed:
                 options.setdefault("diamond_consistency", self.chance.choice([None, "atomic"]))
+            if options.get("diamond_consistency") == "none":
+                options["diamond_schedule_policy"] = None  # slowest needs atomic
             self.story.append(f"  {name} {options}")
             try:
                 self.tried(lambda: self.lake.alter_stream_table(name, **options))

@@ -64,6 +64,8 @@ CODES = {
     "AB609": "ImmediateFailed",
     "AB610": "NotMonotone",
     "AB611": "NoFixpoint",
+    "AB720": "FuseError",
+    "AB721": "FuseNotBlown",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -72,6 +74,7 @@ FAMILIES = {
     "4": errors.StorageError,
     "5": errors.EngineError,
     "6": errors.StreamTableError,
+    "7": errors.StreamTableError,
 }
 EVERY = every_error()
 

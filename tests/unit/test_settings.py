@@ -50,6 +50,10 @@ def test_a_stored_setting_that_this_release_does_not_know_is_passed_over():
         ("commit_retries", 0, 0),
         ("commit_retries", "1000", 1000),
         ("driver_rewrite_bytes", 1 << 40, 1 << 40),
+        ("fuse_default_ceiling", 1, 1),
+        ("fuse_default_ceiling", str(1 << 62), 1 << 62),
+        ("fuse_default_ceiling", None, None),
+        ("fuse_default_ceiling", " None ", None),
     ],
 )
 def test_a_value_at_the_edge_is_taken(name, value, typed):
@@ -85,6 +89,12 @@ REFUSED = [
     ("driver_rewrite_bytes", -1),
     ("driver_rewrite_bytes", (1 << 40) + 1),
     ("driver_rewrite_bytes", "lots"),
+    ("fuse_default_ceiling", 0),
+    ("fuse_default_ceiling", (1 << 62) + 1),
+    ("fuse_default_ceiling", 1.5),
+    ("fuse_default_ceiling", False),
+    ("fuse_default_ceiling", ""),
+    ("fuse_default_ceiling", "nothing"),
 ]
 
 
@@ -124,6 +134,14 @@ def test_a_refused_value_changes_nothing():
 def test_every_setting_has_a_meaning_and_a_default_that_it_takes(setting):
     assert setting.meaning
     assert Settings({}, {})[setting.name] == setting.read(setting.default)
+
+
+def test_a_setting_that_may_be_none_is_none_again_once_it_is_stored_so():
+    settings = Settings({}, {}, {"fuse_default_ceiling": "10"})
+    assert settings["fuse_default_ceiling"] == 10
+    text = settings.store("fuse_default_ceiling", None)
+    assert settings["fuse_default_ceiling"] is None
+    assert Settings({}, {}, {"fuse_default_ceiling": text})["fuse_default_ceiling"] is None
 
 
 # -- in a lake ------------------------------------------------------------------------------------
