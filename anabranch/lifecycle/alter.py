@@ -20,7 +20,7 @@ from anabranch.ledger.streams import (
     store_status,
 )
 from anabranch.lifecycle.create import define_checked, refusal_of, tell_of_cycles, tell_of_diamonds
-from anabranch.lifecycle.cycles import define_cycle
+from anabranch.lifecycle.cycles import check_members, define_cycle
 from anabranch.lifecycle.fuse import tell_of_missing_ceiling
 from anabranch.lifecycle.options import checked_options
 from anabranch.lifecycle.status import resumed
@@ -180,7 +180,7 @@ def _publish(
         results = stage(a_pass, jobs)
     except Failed as failed:
         raise failed.error from None
-
+    check_members(a_pass, results)
     _check_forward(a_pass, results)
 
     def enter(connection: Connection, streams: Streams) -> Groups:

@@ -13,7 +13,7 @@ from anabranch.graph.graph import Graph
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
-from anabranch.lifecycle.cycles import define_cycle
+from anabranch.lifecycle.cycles import check_members, define_cycle
 from anabranch.lifecycle.declare import tell_of_joined_groups
 from anabranch.lifecycle.fuse import tell_of_missing_ceiling
 from anabranch.lifecycle.options import checked_options
@@ -249,6 +249,7 @@ def _create(a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job]) -> None:
         results = stage(a_pass, filled) if filled else {}
     except Failed as failed:
         raise failed.error from None
+    check_members(a_pass, results)
     staged = {name: result.table for name, result in results.items()}
     empty: list[WorkingTable] = []
     for job in jobs:

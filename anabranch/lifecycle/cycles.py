@@ -12,9 +12,12 @@ from dataclasses import replace
 from anabranch.errors import CircularDefinition
 from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
+from anabranch.refresh.define import CHECKED_ROWS, hold_against_text
 from anabranch.refresh.member import STREAM
 from anabranch.refresh.passes import Pass
+from anabranch.refresh.publish import Results
 from anabranch.refresh.recursive import MemberDefinition, recursive_parts
+from anabranch.refresh.sources import Sources
 from anabranch.refresh.typing import over
 from anabranch.schema import Schema
 from anabranch.sql.lower import lower_anchor
@@ -44,6 +47,23 @@ def define_cycle(
         detail="the type of a column depends on itself, and grows each time it is worked out.",
         hint="cast the columns that are computed: CAST(… AS type).",
     )
+
+
+def check_members(a_pass: Pass, results: Results) -> None:
+    """Hold what new members of cycles hold against their texts, where there isn't too much of it.
+
+    A fixed point is what its query makes of it: so Spark is asked whether it does.
+    """
+    staged = {name: result.table for name, result in results.items()}
+    for name, result in results.items():
+        definition, moment = result.definition, result.seen.moment
+        if not isinstance(definition, MemberDefinition) or len(definition.loops) > 1:
+            continue
+        moment = replace(moment, versions={**moment.versions, **result.inputs})
+        sources = Sources(a_pass.parts, moment, moment, staged)
+        if sum(map(sources.count, definition.tables)) <= CHECKED_ROWS and definition.lowered.settled:
+            schema = definition.schemas[name].visible
+            hold_against_text(a_pass.parts, definition, sources.rows(name), sources, schema)
 
 
 def _begun(a_pass: Pass, queries: Mapping[TableName, str], moment: Moment) -> Moment:

@@ -17,7 +17,7 @@ from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.refresh.recursive import Looped, check_recursion, recursive_parts
+from anabranch.refresh.recursive import Looped, MemberDefinition, check_recursion, recursive_parts
 from anabranch.refresh.sources import Sources
 from anabranch.refresh.typing import check_types, over
 from anabranch.render.statement import render
@@ -158,7 +158,15 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
     sources = Sources(parts, moment, moment)
     schema = definition.result.schema.visible
     planned = _planned(definition.lowered.plan, definition.lowered.columns, sources)
-    found = parts.engine.checksum(planned, schema)
+    hold_against_text(parts, definition, planned, sources, schema)
+    return True
+
+
+def hold_against_text(
+    parts: Parts, definition: Definition | MemberDefinition, rows: Frame, sources: Sources, schema: Schema
+) -> None:
+    """Refuse rows that aren't those that Spark makes of the text."""
+    found = parts.engine.checksum(rows, schema)
     expected = parts.engine.checksum(_said(definition, sources), schema)
     if found != expected:
         raise NotIncremental(
@@ -166,7 +174,6 @@ def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
             detail=f"{found.rows} rows instead of {expected.rows}, or the same number with other values.",
             hint="create it with refresh_mode = full, and report the query: this is an error of ours.",
         )
-    return True
 
 
 def recomputed(definition: Definition | FullDefinition, sources: Sources) -> Frame:
@@ -185,7 +192,7 @@ def _planned(plan: Plan, columns: tuple[str, ...], sources: Sources) -> Frame:
     return sources.parts.engine.query(rendered.template, frames)
 
 
-def _said(definition: Definition | FullDefinition, sources: Sources) -> Frame:
+def _said(definition: Definition | FullDefinition | MemberDefinition, sources: Sources) -> Frame:
     """What the text says, as Spark understands it."""
     relations = {key: sources.rows(table) for key, table in definition.query.tables}
     return sources.parts.engine.query(definition.query.template, relations)
