@@ -53,6 +53,16 @@ class TableName:
     def __post_init__(self) -> None:
         for part, what in ((self.namespace, "namespace"), (self.table, "table")):
             _check_table_part(part, what)
+        # Names are looked up all the time: thousands of times in every tick over many tables.
+        object.__setattr__(self, "_hash", hash((self.namespace, self.table)))
+
+    def __hash__(self) -> int:
+        found: int = self.__dict__["_hash"]
+        return found
+
+    def __reduce__(self) -> tuple[type[TableName], tuple[str, str]]:
+        # A hash is no other process's business.
+        return TableName, (self.namespace, self.table)
 
     @classmethod
     def parse(cls, text: str | TableName) -> TableName:

@@ -89,10 +89,10 @@ def lsn_before(connection: Connection, moment: datetime) -> int:
 # -- tables and versions --------------------------------------------------------------------------
 
 
-def read_tables(connection: Connection) -> list[TableRecord]:
-    """Every table that isn't dropped, with what the Iceberg catalog says of it."""
+def read_tables(connection: Connection, *, moved: bool = False) -> list[TableRecord]:
+    """Every table that isn't dropped, with what the Iceberg catalog says of it; or those that moved."""
     pointer = t.iceberg_tables
-    rows = connection.execute(
+    query = (
         select(t.tables, pointer.c.metadata_location.label("pointer"))
         .select_from(
             t.tables.outerjoin(
@@ -107,7 +107,9 @@ def read_tables(connection: Connection) -> list[TableRecord]:
         .where(t.tables.c.dropped_lsn.is_(None))
         .order_by(t.tables.c.namespace, t.tables.c.name)
     )
-    return list(map(_record, rows))
+    if moved:
+        query = query.where(pointer.c.metadata_location.is_distinct_from(t.tables.c.metadata_location))
+    return list(map(_record, connection.execute(query)))
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)
@@ -149,19 +151,7 @@ def foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:
 
 def newest_moment(connection: Connection, records: Iterable[TableRecord]) -> Moment:
     """All tables as of now, given the records read in the same transaction."""
-    versions = {
-        record.name: Version(
-            table_id=record.table_id,
-            name=record.name,
-            kind=record.kind,
-            schema=record.schema,
-            lsn=record.head_lsn,
-            snapshot_id=record.head_snapshot,
-            rows=record.rows,
-            metadata_location=record.metadata_location,
-        )
-        for record in records
-    }
+    versions = {record.name: record.version for record in records}
     return Moment(current_lsn(connection), floor_lsn(connection), versions)
 
 

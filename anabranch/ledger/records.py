@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from anabranch.errors import AnabranchError, UnknownTable
 from anabranch.names import TableName
@@ -32,6 +32,20 @@ class TableRecord:
     head_snapshot: int | None
     rows: int
     pointer: str | None
+
+    @cached_property
+    def version(self) -> Version:
+        """Its newest version."""
+        return Version(
+            table_id=self.table_id,
+            name=self.name,
+            kind=self.kind,
+            schema=self.schema,
+            lsn=self.head_lsn,
+            snapshot_id=self.head_snapshot,
+            rows=self.rows,
+            metadata_location=self.metadata_location,
+        )
 
     @property
     def moved(self) -> bool:

@@ -64,8 +64,7 @@ def plan_adoption(connection: Connection) -> list[Adoption]:
     """Everything that other clients did and that has no lsn yet."""
     moved = [
         Adoption(record.name.namespace, record.name.table, record, record.pointer)
-        for record in ledger.read_tables(connection)
-        if record.moved
+        for record in ledger.read_tables(connection, moved=True)
     ]
     created = [
         Adoption(namespace, table, None, pointer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,3 +186,10 @@ def test_a_hostile_column_name_is_refused(name):
     with pytest.raises(InvalidName) as caught:
         check_column_name(name)
     assert str(caught.value).isascii()
+
+
+def test_a_name_that_went_through_pickle_is_found_again():
+    name = TableName("sales", "orders")
+    copy = pickle.loads(pickle.dumps(name))
+    assert "_hash" not in pickle.dumps(name).decode("latin-1")
+    assert {name: 1}[copy] == 1
