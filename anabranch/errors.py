@@ -6,7 +6,8 @@
     ├── CommitError           AB3xx  a commit that didn't happen
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
-    └── StreamTableError      AB6xx  stream tables and their refreshes
+    ├── StreamTableError      AB6xx  stream tables and their refreshes
+    └── GateError             AB7xx  gates and watermarks of sources
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -359,6 +360,39 @@ class ImmediateFailed(StreamTableError):
     """A write that didn't happen, because a stream table that moves with it couldn't be maintained."""
 
     code = "AB609"
+
+
+# -- AB7xx: gates ---------------------------------------------------------------------------------
+
+
+class GateError(AnabranchError):
+    """Gates and watermarks of sources."""
+
+    code = "AB700"
+
+
+class NotASource(GateError):
+    """A stream table where a source is meant: it can be suspended, but has no gate and no watermark."""
+
+    code = "AB701"
+
+
+class InvalidWatermark(GateError):
+    """Something that is no timestamp, or none that can be kept."""
+
+    code = "AB702"
+
+
+class WatermarkBackwards(GateError):
+    """A watermark that lies before the one that the source has."""
+
+    code = "AB703"
+
+
+class InvalidWatermarkGroup(GateError):
+    """A watermark group that can't be declared so, or that doesn't exist."""
+
+    code = "AB704"
 
 
 def every_error() -> list[type[AnabranchError]]:

@@ -62,6 +62,11 @@ CODES = {
     "AB607": "InvalidOption",
     "AB608": "InvalidGroup",
     "AB609": "ImmediateFailed",
+    "AB700": "GateError",
+    "AB701": "NotASource",
+    "AB702": "InvalidWatermark",
+    "AB703": "WatermarkBackwards",
+    "AB704": "InvalidWatermarkGroup",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -70,6 +75,7 @@ FAMILIES = {
     "4": errors.StorageError,
     "5": errors.EngineError,
     "6": errors.StreamTableError,
+    "7": errors.GateError,
 }
 EVERY = every_error()
 
