@@ -30,7 +30,7 @@ from anabranch.refresh.graphs import (
     units_of,
 )
 from anabranch.refresh.group import stage
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, not_ready
 from anabranch.refresh.member import STATE, STREAM, Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
@@ -172,6 +172,7 @@ def _to_fill(
 ) -> list[Job]:
     """What is filled at once: the new tables, and with each the group that it comes to move with."""
     now = a_pass.parts.clock.now()
+    waiting = not_ready(after, a_pass.moment)
     new = {job.name: job for job in jobs}
     chosen: dict[TableName, Job] = {}
     at_once = [(name,) for name in graph.order() if name in new and after[name].immediate]
@@ -179,13 +180,17 @@ def _to_fill(
         fresh = [name for name in members if name in new and wanted[name].initialize]
         if not fresh:
             continue
-        why = _put_off(members, new, chosen, graph, after, wanted) or next(
-            (
-                f'"{name}" {reason}'
-                for name in members
-                if name not in new and (reason := held_because(after[name], now)) is not None
-            ),
-            None,
+        why = (
+            next((f'"{name}" {waiting[name]}' for name in members if name in waiting), None)
+            or _put_off(members, new, chosen, graph, after, wanted)
+            or next(
+                (
+                    f'"{name}" {reason}'
+                    for name in members
+                    if name not in new and (reason := held_because(after[name], now)) is not None
+                ),
+                None,
+            )
         )
         if why is not None:
             names = ", ".join(f'"{name}"' for name in fresh)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.ledger.streams import read_streams
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
 from anabranch.refresh.graphs import graph_of, groups_of
+from anabranch.refresh.hold import gated_by
+from anabranch.refresh.passes import newest
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
 
@@ -28,6 +29,8 @@ class StreamTableExplanation:
     schedule: str | None
     effective_schedule: str | None
     reads: tuple[str, ...]
+    gated_by_sources: tuple[str, ...]
+    """The gated sources, near or far, that it waits for."""
     read_by: tuple[str, ...]
     group: tuple[str, ...]
     """What it is published with, itself among them; nothing if it moves alone."""
@@ -54,6 +57,8 @@ class StreamTableExplanation:
             f"read by   {', '.join(self.read_by) or 'no stream table'}",
             f"group     {', '.join(self.group) or 'none: it is published alone'}",
         ]
+        if self.gated_by_sources:
+            lines.insert(3, f"waits for {', '.join(self.gated_by_sources)} (gated)")
         about = "\n".join(lines)
         return "\n\n".join(
             (
@@ -76,7 +81,7 @@ def explain_any(definitions: Definitions, what: str) -> Explanation | StreamTabl
 
 def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
     parts = definitions.parts
-    moment, streams = parts.catalog.moment_and(read_streams)
+    moment, streams = newest(parts)
     stream = found(streams, name)
     graph = graph_of(streams.values())
     mode = "full" if stream.refusal is not None else stream.options.refresh_mode
@@ -98,6 +103,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         schedule=stream.options.schedule,
         effective_schedule=show_schedule(schedules_in_force(parts, streams)[name]),
         reads=tuple(map(str, stream.inputs)),
+        gated_by_sources=tuple(map(str, gated_by(streams, moment).get(name, ()))),
         read_by=tuple(sorted(map(str, graph.readers(name)))),
         group=tuple(map(str, members)),
         scc_id=None,

@@ -62,6 +62,26 @@ class Repeated(Transaction):
         """Nothing."""
         self._check_open()
 
+    def gate_source(self, name: str, auto_ungate_on_watermark: bool = False) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def gate_sources(self, names: Sequence[str]) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def ungate_source(self, name: str) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def ungate_sources(self, names: Sequence[str]) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def advance_watermark(self, source: str, timestamp: Any) -> None:
+        """Nothing."""
+        self._check_open()
+
     def run_statement(self, statement: Statement) -> Any:
         """A SELECT reads; a change does nothing."""
         return super().run_statement(statement) if isinstance(statement, Select) else self._nothing()
