@@ -382,6 +382,29 @@ def test_a_refresh_by_hand_passes_and_names_the_gate(kept):
     assert kept.refresh_history("order_report", 1)[0].initiated_by == "manual"
 
 
+def test_refreshed_by_hand_in_between_it_is_still_one_episode(kept, clock):
+    kept.gate_source("orders")
+    for number in range(4, 7):
+        clock.advance(60)
+        kept.tick()
+        kept.insert("orders", [(number, "east", 1)])
+        kept.refresh_stream_table("order_report")
+        assert 'waits for "orders"' in one(kept, "order_report").held
+    assert len(skips(kept, "order_report")) == 1
+    kept.ungate_source("orders")
+    clock.advance(60)
+    kept.tick()
+    assert one(kept, "order_report").held is None
+
+
+def test_what_is_not_filled_yet_is_filled_by_hand_all_the_way_up(etl):
+    etl.gate_sources(["orders", "order_lines"])
+    define(etl)
+    load(etl)
+    assert len(notices(lambda: etl.refresh_stream_table("order_report"))) == 3
+    assert rows(etl, "order_report") == {(35, 8): 1}
+
+
 def test_a_query_altered_by_hand_passes_and_names_the_gate(kept):
     kept.gate_source("orders")
     told = notices(lambda: kept.alter_stream_table("order_report", query="SELECT revenue FROM order_summary"))

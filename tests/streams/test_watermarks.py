@@ -15,6 +15,7 @@ from anabranch.errors import (
     NotASource,
     UnknownTable,
     WatermarkBackwards,
+    WriteConflict,
 )
 from tests.engines.lakes import duck_lake
 from tests.streams.loading import PIPELINE, define, empty, load, notices, refreshes, skips
@@ -101,6 +102,16 @@ def test_two_that_advance_at_once_leave_the_later_time(place, clock, etl):
             tx.commit()
     assert watermark(etl) == MARCH + HOUR
     assert etl.arrow("orders").num_rows == 3
+
+
+def test_a_source_that_is_dropped_meanwhile_gets_no_watermark(place, clock, etl):
+    with duck_lake(place, clock=clock) as other:
+        tx = etl.transaction()
+        tx.advance_watermark("orders", MARCH)
+        other.drop_table("orders")
+        with pytest.raises(WriteConflict):
+            tx.commit()
+    assert etl.watermarks() == []
 
 
 def test_it_is_seen_when_the_rows_are_and_not_before(place, clock, etl):
