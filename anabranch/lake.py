@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -198,7 +198,7 @@ class Lake:
         """Say so of several, all or none."""
         autocommit(self._parts, lambda tx: tx.ungate_sources(names))
 
-    def advance_watermark(self, source: str, timestamp: Any) -> None:
+    def advance_watermark(self, source: str, timestamp: str | date) -> None:
         """Say up to which time a source is loaded; never less than it was."""
         autocommit(self._parts, lambda tx: tx.advance_watermark(source, timestamp))
 

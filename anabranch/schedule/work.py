@@ -39,8 +39,9 @@ def member_states(
             schedule=schedules[name],
             policy="slowest" if policy_of(stream.options, parts.settings) == "slowest" else "fastest",
             last_refresh_at=stream.last_refresh_at,
-            held=waiting.get(name) or held_because(stream, now) or gone(stream, moment),
-            held_until=None if name in waiting else stream.retry_at,
+            waits=waiting.get(name),
+            held=held_because(stream, now) or gone(stream, moment),
+            held_until=stream.retry_at,
         )
         for name, stream in streams.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from anabranch.parts import Parts
@@ -78,7 +79,7 @@ class Repeated(Transaction):
         """Nothing."""
         self._check_open()
 
-    def advance_watermark(self, source: str, timestamp: Any) -> None:
+    def advance_watermark(self, source: str, timestamp: str | date) -> None:
         """Nothing."""
         self._check_open()
 

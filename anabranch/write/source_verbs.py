@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
+from datetime import date, datetime
 
 from anabranch.errors import NotASource
 from anabranch.gates.timestamps import parse_timestamp
@@ -56,7 +55,7 @@ class SourceVerbs:
         sources = [self._source(name, gated=True) for name in names_of(names)]
         self._saying.add(map(Ungating, sources))
 
-    def advance_watermark(self, source: str, timestamp: Any) -> None:
+    def advance_watermark(self, source: str, timestamp: str | date) -> None:
         """Say up to which time a source is loaded, as of this commit; never less than it was."""
         name = self._source(source)
         advancing = Advancing(name, parse_timestamp(timestamp, self._parts.settings["time_zone"]))
