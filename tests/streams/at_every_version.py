@@ -261,7 +261,7 @@ class Watch:
         }
         for members in self._together:
             for name, other in itertools.permutations(sorted(members), 2):
-                if TableName.parse(other) in streams[name].inputs:
+                if TableName.parse(other) in streams[name].inputs and streams[name].filled:
                     above, below = streams[other].frontier, streams[name].frontier
                     apart = {str(s): (lsn, below.get(s)) for s, lsn in above.items() if below.get(s) != lsn}
                     assert not apart, f"{name} is published with {other}, and not of one moment: {apart}"
