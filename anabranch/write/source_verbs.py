@@ -73,17 +73,19 @@ class SourceVerbs:
         """A table that people write to; or, to be ungated, one that is gone and whose gate is still there."""
         self._check_open()
         source = TableName.parse(name)
-        if not self._exists(source):
-            with self._parts.catalog.database.reading() as connection:
-                known = gated and read_gate(connection, source) is not None
-            if not known:
-                self._working(source)  # says that there is none, and what is near
+        if gated and self._has_gate(source):
             return source
+        if not self._exists(source):
+            self._working(source)  # says that there is none, and what is near
         own = self._tables.get(source)
         version = self._moment.versions[source] if own is None else own.version
-        if version.kind in ("stream", "state") and not gated:
+        if version.kind in ("stream", "state"):
             raise NotASource(
                 f'"{source}" is a stream table: only sources have gates and watermarks',
                 hint="gate what it is made from, or hold it alone with suspend_stream_table(name).",
             )
         return source
+
+    def _has_gate(self, source: TableName) -> bool:
+        with self._parts.catalog.database.reading() as connection:
+            return read_gate(connection, source) is not None

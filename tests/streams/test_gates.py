@@ -397,6 +397,17 @@ def test_refreshed_by_hand_in_between_it_is_still_one_episode(kept, clock):
     assert one(kept, "order_report").held is None
 
 
+def test_so_it_is_for_those_that_only_wait_with_their_group(kept, clock):
+    kept.create_refresh_group("all_of_it", list(PIPELINE))
+    kept.gate_source("orders")
+    for _ in range(2):
+        clock.advance(60)
+        kept.tick()
+        kept.insert("order_lines", [(4, 1)])
+        kept.refresh_stream_table("order_report")
+    assert [len(skips(kept, name)) for name in PIPELINE] == [1, 1, 1]
+
+
 def test_what_is_not_filled_yet_is_filled_by_hand_all_the_way_up(etl):
     etl.gate_sources(["orders", "order_lines"])
     define(etl)
@@ -623,7 +634,7 @@ def test_several_are_named_by_a_list(etl, names):
 
 
 def test_a_stream_table_is_suspended_not_gated(kept):
-    for act in (kept.gate_source, lambda name: kept.gate_sources(["orders", name])):
+    for act in (kept.gate_source, lambda name: kept.gate_sources(["orders", name]), kept.ungate_source):
         with pytest.raises(NotASource) as caught:
             act("order_summary")
         assert caught.value.code == "AB701"
