@@ -88,7 +88,11 @@ def test_creating_over_a_gated_source_puts_the_first_fill_off_and_says_so(etl):
         'the first fill of "order_summary" is put off: "order_summary" waits for "orders", '
         f"which is gated since 2030-01-01 00:00:00 UTC by {ME}"
     )
-    assert (one(etl, "order_summary").status, rows(etl, "order_summary")) == ("INITIALIZING", {})
+    found = one(etl, "order_summary")
+    assert (found.status, rows(etl, "order_summary")) == ("INITIALIZING", {})
+    assert told.endswith(found.held)
+    assert skips(etl, "order_summary") == [found.held]
+    assert etl.refresh_history("order_summary")[0].initiated_by == "create"
     etl.ungate_source("orders")
     assert etl.tick().refreshed == ("order_summary",)
     assert one(etl, "order_summary").status == "ACTIVE"
