@@ -6,8 +6,8 @@
     ├── CommitError           AB3xx  a commit that didn't happen
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
-    └── StreamTableError      AB6xx  stream tables and their refreshes
-        └── FuseError         AB72x  fuses of stream tables
+    ├── StreamTableError      AB6xx  stream tables and their refreshes
+    └── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -374,10 +374,43 @@ class NoFixpoint(StreamTableError):
     code = "AB611"
 
 
+# -- AB7xx: gates ---------------------------------------------------------------------------------
+
+
+class GateError(AnabranchError):
+    """Gates and watermarks of sources."""
+
+    code = "AB700"
+
+
+class NotASource(GateError):
+    """A stream table where a source is meant: it can be suspended, but has no gate and no watermark."""
+
+    code = "AB701"
+
+
+class InvalidWatermark(GateError):
+    """Something that is no timestamp, or none that can be kept."""
+
+    code = "AB702"
+
+
+class WatermarkBackwards(GateError):
+    """A watermark that lies before the one that the source has."""
+
+    code = "AB703"
+
+
+class InvalidWatermarkGroup(GateError):
+    """A watermark group that can't be declared so, or that doesn't exist."""
+
+    code = "AB704"
+
+
 # -- AB72x: fuses ---------------------------------------------------------------------------------
 
 
-class FuseError(StreamTableError):
+class FuseError(GateError):
     """Something that can't be decided about a fuse."""
 
     code = "AB720"

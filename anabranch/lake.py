@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +23,23 @@ from anabranch.lifecycle.declare import create_refresh_group, drop_refresh_group
 from anabranch.lifecycle.drop import drop_stream_table, tell_of_readers
 from anabranch.lifecycle.fuse import reset_fuse
 from anabranch.lifecycle.status import resume_stream_table, suspend_stream_table
+from anabranch.lifecycle.watermarks import (
+    create_watermark_group,
+    drop_watermark_group,
+    ending_with,
+    tell_of_watermark_groups_gone,
+)
 from anabranch.looking.cycles import CycleStatus, scc_status
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.fuses import FuseStatus, fuse_status
+from anabranch.looking.gates import (
+    SourceGate,
+    SourceWatermark,
+    WatermarkGroupInfo,
+    source_gates,
+    watermark_groups,
+    watermarks,
+)
 from anabranch.looking.groups import (
     DiamondGroupMember,
     RefreshGroupInfo,
@@ -106,8 +121,10 @@ class Lake:
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         """Drop a table; earlier versions stay readable as long as they are kept."""
+        groups = ending_with(self._parts, name)
         autocommit(self._parts, lambda tx: tx.drop_table(name, if_exists=if_exists))
         tell_of_readers(self._parts, name)
+        tell_of_watermark_groups_gone(groups)
 
     def tables(self) -> list[TableInfo]:
         """Every table, by name."""
@@ -162,6 +179,45 @@ class Lake:
     def committed(self, attempt: str) -> int | None:
         """The lsn under which an attempt was committed, or None if it wasn't."""
         return committed(self._parts, attempt)
+
+    # -- whether sources are ready ------------------------------------------------------------
+
+    def gate_source(self, name: str, auto_ungate_on_watermark: bool = False) -> None:
+        """Say that a source is not ready: what is made from it waits until it is ungated.
+
+        With `auto_ungate_on_watermark` the first `advance_watermark` does that.
+        """
+        autocommit(self._parts, lambda tx: tx.gate_source(name, auto_ungate_on_watermark))
+
+    def gate_sources(self, names: Sequence[str]) -> None:
+        """Say so of several, all or none."""
+        autocommit(self._parts, lambda tx: tx.gate_sources(names))
+
+    def ungate_source(self, name: str) -> None:
+        """Say that a source is ready. In a transaction, that is seen when its rows are."""
+        autocommit(self._parts, lambda tx: tx.ungate_source(name))
+
+    def ungate_sources(self, names: Sequence[str]) -> None:
+        """Say so of several, all or none."""
+        autocommit(self._parts, lambda tx: tx.ungate_sources(names))
+
+    def advance_watermark(self, source: str, timestamp: str | date) -> None:
+        """Say up to which time a source is loaded; never less than it was."""
+        autocommit(self._parts, lambda tx: tx.advance_watermark(source, timestamp))
+
+    def create_watermark_group(
+        self,
+        name: str,
+        sources: Sequence[str],
+        tolerance: str | timedelta = "0s",
+        missing: str = "gated",
+    ) -> None:
+        """Declare sources that are read together only while their watermarks are near each other."""
+        create_watermark_group(self._parts, name, sources, tolerance, missing)
+
+    def drop_watermark_group(self, name: str) -> None:
+        """Let what reads its sources go on, however far apart they are."""
+        drop_watermark_group(self._parts, name)
 
     # -- stream tables ------------------------------------------------------------------------
 
@@ -318,6 +374,18 @@ class Lake:
     def fuse_status(self) -> list[FuseStatus]:
         """The fuse of every stream table: whether it has blown, and how near it is."""
         return fuse_status(self._parts)
+
+    def source_gates(self) -> list[SourceGate]:
+        """The sources that are gated, or were: since when, by whom, and what waits for them."""
+        return source_gates(self._parts)
+
+    def watermarks(self) -> list[SourceWatermark]:
+        """Up to which time each source is loaded."""
+        return watermarks(self._parts)
+
+    def watermark_groups(self) -> list[WatermarkGroupInfo]:
+        """The watermark groups, and whether their sources are aligned."""
+        return watermark_groups(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""

@@ -125,6 +125,7 @@ _SETTINGS = (
     Setting(
         "history_retention", "30d", _duration("0s", "3650d"), "how long the history of refreshes is kept"
     ),
+    Setting("gate_stale_after", "1h", _duration("1s", "3650d"), "how long a gate is shut before it is told"),
     Setting("scheduler_lease", "30s", _duration("100ms", "1d"), "how long a silent scheduler still leads"),
     Setting(
         "driver_rewrite_bytes",

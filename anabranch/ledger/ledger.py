@@ -12,6 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.ledger.records import Commit, Moment, TableRecord, Version, read_schema, show_schema
+from anabranch.ledger.watermarks import forget_watermark
 from anabranch.names import TableName
 from anabranch.schema import Schema
 
@@ -264,6 +265,16 @@ def head_lsn(connection: Connection, table_id: str) -> int | None:
     return None if found is None else int(found)
 
 
+def has_table(connection: Connection, name: TableName) -> bool:
+    """Whether there is a table of that name now."""
+    found = select(t.tables.c.table_id).where(
+        t.tables.c.namespace == name.namespace,
+        t.tables.c.name == name.table,
+        t.tables.c.dropped_lsn.is_(None),
+    )
+    return connection.scalar(found) is not None
+
+
 def knows_table(connection: Connection, table_id: str) -> bool:
     """Whether that id is a table's, or was until it was dropped."""
     found = select(t.tables.c.table_id).where(t.tables.c.table_id == table_id)
@@ -441,8 +452,12 @@ def move_head(connection: Connection, table_id: str, metadata_location: str) -> 
 
 
 def drop_table(connection: Connection, table_id: str, lsn: int) -> None:
-    """The table is gone from `lsn` on; before, it stays readable."""
-    connection.execute(update(t.tables).where(t.tables.c.table_id == table_id).values(dropped_lsn=lsn))
+    """The table is gone from `lsn` on; before, it stays readable. Its watermark goes with its rows."""
+    gone = t.tables.c.table_id == table_id
+    connection.execute(update(t.tables).where(gone).values(dropped_lsn=lsn))
+    row = connection.execute(select(t.tables.c.namespace, t.tables.c.name).where(gone)).one_or_none()
+    if row is not None:
+        forget_watermark(connection, TableName(row.namespace, row.name))
 
 
 # -- settings and garbage -------------------------------------------------------------------------

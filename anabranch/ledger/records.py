@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 
 from anabranch.errors import AnabranchError, UnknownTable
+from anabranch.gates.readiness import NOTHING_SAID, Readiness
 from anabranch.names import TableName
 from anabranch.schema import Schema
 
@@ -77,6 +78,8 @@ class Moment:
     versions: Mapping[TableName, Version]
     refused: Mapping[TableName, AnabranchError] = field(default_factory=dict)
     """Tables that another client left in a state that can't be used, and why."""
+    readiness: Readiness = NOTHING_SAID
+    """Which sources are ready, for those who asked."""
 
     def version(self, name: TableName) -> Version:
         """A table's version, or the error that says why there is none."""

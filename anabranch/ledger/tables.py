@@ -196,6 +196,50 @@ refresh_groups = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
+# One row per source that is gated, or was.
+gates = Table(
+    "anabranch_gates",
+    metadata,
+    Column("namespace", String(255), primary_key=True),
+    Column("name", String(255), primary_key=True),
+    Column("gated", Integer, nullable=False),
+    Column("gated_at", BigInteger, nullable=False),
+    Column("ungated_at", BigInteger),
+    Column("gated_by", String(255), nullable=False),
+    # Whether the first watermark opens it.
+    Column("auto_ungate", Integer, nullable=False),
+    # Whether somebody was told that it has been shut for long.
+    Column("told", Integer, nullable=False),
+)
+
+watermarks = Table(
+    "anabranch_watermarks",
+    metadata,
+    Column("namespace", String(255), primary_key=True),
+    Column("name", String(255), primary_key=True),
+    Column("watermark", BigInteger, nullable=False),
+    Column("advanced_at", BigInteger, nullable=False),
+    Column("lsn", BigInteger, nullable=False),
+)
+
+watermark_groups = Table(
+    "anabranch_watermark_groups",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    # In microseconds.
+    Column("tolerance", BigInteger, nullable=False),
+    Column("missing", String(16), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+watermark_sources = Table(
+    "anabranch_watermark_sources",
+    metadata,
+    Column("group_name", String(255), primary_key=True),
+    Column("namespace", String(255), primary_key=True),
+    Column("name", String(255), primary_key=True),
+)
+
 history = Table(
     "anabranch_history",
     metadata,

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anabranch.errors import BrokenDefinition, InputError, InvalidOption, RefreshHeld, SqlError, UnknownTable
+from anabranch.errors import (
+    BrokenDefinition,
+    InputError,
+    InvalidOption,
+    Notice,
+    RefreshHeld,
+    SqlError,
+    UnknownTable,
+)
 from anabranch.graph.graph import Graph
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
@@ -40,7 +49,7 @@ from anabranch.refresh.graphs import (
     scheduled,
 )
 from anabranch.refresh.group import stage
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, not_ready
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
@@ -170,6 +179,7 @@ def _publish(
             f'"{name}" can\'t read "{min(unfilled)}" yet, which is not filled',
             hint=f'refresh_stream_table("{min(unfilled)}") fills it.',
         )
+    _tell_of_waiting(a_pass, members, after)
     why = "its query was altered" if anew else None
     jobs = [
         Job(altered, definition, anew=why) if member == name else Job(after[member])
@@ -195,6 +205,16 @@ def _publish(
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter)
+
+
+def _tell_of_waiting(a_pass: Pass, members: Sequence[TableName], after: Streams) -> None:
+    """What is altered by hand passes gates and watermarks, as what is refreshed by hand does."""
+    waiting = not_ready(after, a_pass.moment)
+    for member in members:
+        if (why := waiting.get(member)) is not None:
+            text = f'"{members[-1]}" is filled at once, although "{member}" {why}'
+            warnings.warn(Notice(text), stacklevel=6)
+            return
 
 
 def _check_forward(a_pass: Pass, results: Results) -> None:

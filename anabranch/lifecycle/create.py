@@ -11,6 +11,7 @@ from anabranch.errors import InputError, NameTaken, Notice, NotIncremental, Writ
 from anabranch.graph.diamonds import diamonds_closed_by
 from anabranch.graph.graph import Graph
 from anabranch.ledger.database import Connection
+from anabranch.ledger.history import SKIP, SKIPPED, add_refreshes, unmoved
 from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import INITIALIZING, Options, StreamTable, add_stream
 from anabranch.lifecycle.cycles import check_members, define_cycle
@@ -34,7 +35,7 @@ from anabranch.refresh.graphs import (
     units_of,
 )
 from anabranch.refresh.group import stage
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, not_ready
 from anabranch.refresh.member import STATE, STREAM, Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
@@ -95,8 +96,9 @@ def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]
         after = {**streams, **{job.name: job.stream for job in jobs}}
         check_immediate(after)
         check_cycles(graph, after)
-        filled = _to_fill(a_pass, jobs, by_name, graph, after)
-        _create(a_pass, jobs, filled)
+        waiting = _waiting(a_pass, after)
+        filled = _to_fill(a_pass, jobs, by_name, graph, after, waiting)
+        _create(a_pass, jobs, filled, waiting)
     tell_of_cycles(graph, by_name)
     for name, item in by_name.items():
         tell_of_diamonds(scheduled(after), name)
@@ -195,7 +197,12 @@ def refusal_of(definition: Defined) -> str | None:
 
 
 def _to_fill(
-    a_pass: Pass, jobs: Sequence[Job], wanted: Mapping[TableName, Wanted], graph: Graph, after: Streams
+    a_pass: Pass,
+    jobs: Sequence[Job],
+    wanted: Mapping[TableName, Wanted],
+    graph: Graph,
+    after: Streams,
+    waiting: Mapping[TableName, str],
 ) -> list[Job]:
     """What is filled at once: the new tables, and with each the group that it comes to move with."""
     now = a_pass.parts.clock.now()
@@ -206,13 +213,17 @@ def _to_fill(
         fresh = [name for name in members if name in new and wanted[name].initialize]
         if not fresh:
             continue
-        why = _put_off(members, new, chosen, graph, after, wanted) or next(
-            (
-                f'"{name}" {reason}'
-                for name in members
-                if name not in new and (reason := held_because(after[name], now)) is not None
-            ),
-            None,
+        why = (
+            waiting.get(members[0])
+            or _put_off(members, new, chosen, graph, after, wanted)
+            or next(
+                (
+                    f'"{name}" {reason}'
+                    for name in members
+                    if name not in new and (reason := held_because(after[name], now)) is not None
+                ),
+                None,
+            )
         )
         if why is not None:
             names = ", ".join(f'"{name}"' for name in fresh)
@@ -221,6 +232,17 @@ def _to_fill(
         for name in members:
             chosen[name] = new.get(name) or Job(after[name])
     return [chosen[name] for name in graph.order() if name in chosen]
+
+
+def _waiting(a_pass: Pass, after: Streams) -> dict[TableName, str]:
+    """Whose sources are not ready, and why; a member's wait is its whole unit's."""
+    alone = not_ready(after, a_pass.moment)
+    found: dict[TableName, str] = {}
+    for unit in units_of(after, a_pass.parts.settings) if alone else ():
+        why = next((f'"{name}" {alone[name]}' for name in unit.members if name in alone), None)
+        if why is not None:
+            found |= dict.fromkeys(unit.members, why)
+    return found
 
 
 def _put_off(
@@ -243,7 +265,9 @@ def _put_off(
     return None
 
 
-def _create(a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job]) -> None:
+def _create(
+    a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job], waiting: Mapping[TableName, str]
+) -> None:
     parts = a_pass.parts
     try:
         results = stage(a_pass, filled) if filled else {}
@@ -263,9 +287,12 @@ def _create(a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job]) -> None:
     def enter(connection: Connection, streams: Streams) -> Groups:
         for job in jobs:
             table_id = staged[job.name].version.table_id
-            add_stream(
-                connection, replace(streams.get(job.name, job.stream), table_id=table_id, status=INITIALIZING)
-            )
+            known = replace(streams.get(job.name, job.stream), table_id=table_id, status=INITIALIZING)
+            if job.name in waiting:
+                known = replace(known, held=waiting[job.name])
+                entry = unmoved(known, SKIP, SKIPPED, known.held, parts.clock.now(), a_pass.initiated_by)
+                add_refreshes(connection, [entry])
+            add_stream(connection, known)
         return regroup(connection, parts.settings)
 
     publish(a_pass, results, before=enter, others=empty)

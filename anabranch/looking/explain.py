@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from anabranch.errors import InvalidName
-from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.ledger.streams import StreamTable
 from anabranch.looking.fuses import fuse_reason, fuse_state
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
@@ -15,6 +15,8 @@ from anabranch.refresh.explain import Explanation, Refusal, explain
 from anabranch.refresh.find import found
 from anabranch.refresh.fuse import OFF, effective_ceiling
 from anabranch.refresh.graphs import cycle_of, graph_of, groups_of
+from anabranch.refresh.hold import gated_by
+from anabranch.refresh.passes import newest
 from anabranch.refresh.weigh import fuse_of
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
@@ -32,6 +34,8 @@ class StreamTableExplanation:
     schedule: str | None
     effective_schedule: str | None
     reads: tuple[str, ...]
+    gated_by_sources: tuple[str, ...]
+    """The gated sources, near or far, that it waits for."""
     read_by: tuple[str, ...]
     group: tuple[str, ...]
     """What it is published with, itself among them; nothing if it moves alone."""
@@ -70,6 +74,8 @@ class StreamTableExplanation:
             lines.append(f"          accepted, since more rows of {again} never take a row of it away")
         if self.fuse is not None:
             lines.append(f"fuse      {self.fuse}")
+        if self.gated_by_sources:
+            lines.insert(3, f"waits for {', '.join(self.gated_by_sources)} (gated)")
         about = "\n".join(lines)
         return "\n\n".join(
             (
@@ -101,7 +107,7 @@ def _fuse(stream: StreamTable, settings: Settings) -> str | None:
 
 def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanation:
     parts = definitions.parts
-    moment, streams = parts.catalog.moment_and(read_streams)
+    moment, streams = newest(parts)
     stream = found(streams, name)
     graph = graph_of(streams.values())
     mode = "full" if stream.refusal is not None else stream.options.refresh_mode
@@ -124,6 +130,7 @@ def _explained(definitions: Definitions, name: TableName) -> StreamTableExplanat
         schedule=stream.options.schedule,
         effective_schedule=show_schedule(schedules_in_force(parts, streams)[name]),
         reads=tuple(map(str, stream.inputs)),
+        gated_by_sources=tuple(map(str, gated_by(streams, moment).get(name, ()))),
         read_by=tuple(sorted(map(str, graph.readers(name)))),
         group=tuple(map(str, members)),
         scc_id=stream.scc_id,

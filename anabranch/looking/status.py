@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from anabranch.gates.readiness import Readiness
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.ledger.watermarks import read_readiness
 from anabranch.looking.fuses import fuse_state, skipped_reason
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import graph_of
+from anabranch.refresh.hold import gated_by
 from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.schedules import show_schedule
 from anabranch.schedule.work import schedules_in_force
@@ -50,18 +53,19 @@ def status(parts: Parts) -> list[StreamTableStatus]:
     """Every stream table, by name."""
     missed: dict[tuple[str, int], datetime | None] = {}
 
-    def look(connection: Connection) -> dict[TableName, StreamTable]:
+    def look(connection: Connection) -> tuple[dict[TableName, StreamTable], Readiness]:
         streams = read_streams(connection)
         ids = {record.name: record.table_id for record in ledger.read_tables(connection)}
         for stream in streams.values():
             for source, lsn in stream.frontier.items():
                 if source in ids and (key := (ids[source], lsn)) not in missed:
                     missed[key] = ledger.first_change_after(connection, *key)
-        return streams
+        return streams, read_readiness(connection)
 
-    moment, streams = parts.catalog.moment_and(look)
+    moment, (streams, readiness) = parts.catalog.moment_and(look)
+    moment = replace(moment, readiness=readiness)
     now = parts.clock.now()
-    schedules = schedules_in_force(parts, streams)
+    schedules, gates = schedules_in_force(parts, streams), gated_by(streams, moment)
     timestamps: dict[TableName, datetime | None] = {}
     graph = graph_of(streams.values())
     for name in graph.order():
@@ -93,7 +97,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 rows=0 if version is None else version.rows,
                 group_id=stream.group_id,
                 scc_id=stream.scc_id,
-                gated_by_sources=(),
+                gated_by_sources=tuple(map(str, gates.get(name, ()))),
                 fuse_state=fuse_state(stream),
                 held=stream.held,
             )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from anabranch.ledger.streams import ACTIVE, read_streams
+from anabranch.ledger.streams import ACTIVE
 from anabranch.looking.fuses import fuse_state
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.find import found
 from anabranch.refresh.graphs import Streams, graph_of
+from anabranch.refresh.hold import gated_by
+from anabranch.refresh.passes import newest
+
+Gates = Mapping[TableName, tuple[TableName, ...]]
+"""What is gated, and what waits for which of that."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,13 @@ class DependencyTree:
 
 def dependency_tree(parts: Parts, name: str | None = None) -> DependencyTree:
     """What everything is made from and made into; or one stream table, upstream and downstream."""
-    with parts.catalog.database.reading() as connection:
-        streams = read_streams(connection)
+    moment, streams = newest(parts)
+    gates: Gates = {**dict.fromkeys(moment.readiness.shut, ()), **gated_by(streams, moment)}
     graph = graph_of(streams.values())
     if name is None:
         roots = sorted(graph.sources | {table for table, read in graph.inputs.items() if not read})
         return DependencyTree(
-            (("Sources, and what is made from them", _nodes(roots, graph.readers, streams)),)
+            (("Sources, and what is made from them", _nodes(roots, graph.readers, streams, gates)),)
         )
     wanted = TableName.parse(name)
     if wanted not in graph.sources:
@@ -65,31 +70,34 @@ def dependency_tree(parts: Parts, name: str | None = None) -> DependencyTree:
     above: Callable[[TableName], Iterable[TableName]] = lambda table: graph.inputs.get(table, ())  # noqa: E731
     return DependencyTree(
         (
-            (f"{wanted} is made from", _nodes([wanted], above, streams)[0].branches),
-            (f"made from {wanted}", _nodes([wanted], graph.readers, streams)[0].branches),
+            (f"{wanted} is made from", _nodes([wanted], above, streams, gates)[0].branches),
+            (f"made from {wanted}", _nodes([wanted], graph.readers, streams, gates)[0].branches),
         )
     )
 
 
 def _nodes(
-    roots: Iterable[TableName], next_to: Callable[[TableName], Iterable[TableName]], streams: Streams
+    roots: Iterable[TableName],
+    next_to: Callable[[TableName], Iterable[TableName]],
+    streams: Streams,
+    gates: Gates,
 ) -> tuple[TreeNode, ...]:
     seen: set[TableName] = set()
 
     def node(name: TableName) -> TreeNode:
         below = sorted(next_to(name))
         if name in seen and below:
-            return TreeNode(str(name), _marks(name, streams), repeated=True)
+            return TreeNode(str(name), _marks(name, streams, gates), repeated=True)
         seen.add(name)
-        return TreeNode(str(name), _marks(name, streams), tuple(map(node, below)))
+        return TreeNode(str(name), _marks(name, streams, gates), tuple(map(node, below)))
 
     return tuple(map(node, roots))
 
 
-def _marks(name: TableName, streams: Streams) -> tuple[str, ...]:
+def _marks(name: TableName, streams: Streams, gates: Gates) -> tuple[str, ...]:
     stream = streams.get(name)
     if stream is None:
-        return ("source",)
+        return ("source", "gated") if name in gates else ("source",)
     marks = [stream.options.refresh_mode]
     if stream.effective_mode not in (None, stream.options.refresh_mode):
         marks[0] += f": {stream.effective_mode}"
@@ -101,4 +109,6 @@ def _marks(name: TableName, streams: Streams) -> tuple[str, ...]:
         marks.append(f"fuse {fuse}")
     if stream.status != ACTIVE:
         marks.append(stream.status)
+    if gates.get(name):
+        marks.append(f"waits for {', '.join(map(str, gates[name]))}")
     return tuple(marks)

@@ -84,7 +84,7 @@ def refresh_group(
     A failure is noted there too, and raised as `GroupFailed`; a fuse that stops it is raised as `Blown`.
     """
     with ExitStack() as held:
-        return _refreshed(a_pass, jobs, group_id, View(a_pass, terms, held))
+        return _refreshed(a_pass, jobs, group_id, View(a_pass, terms, held, [job.name for job in jobs]))
 
 
 def _refreshed(a_pass: Pass, jobs: Sequence[Job], group_id: int | None, view: View) -> Results:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
+from anabranch.gates.waiting import made_from, waiting
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import ERROR, SUSPENDED, StreamTable
 from anabranch.names import TableName
+from anabranch.refresh.graphs import graph_of
 
 
 def held_because(stream: StreamTable, now: datetime) -> str | None:
@@ -20,6 +22,29 @@ def held_because(stream: StreamTable, now: datetime) -> str | None:
         at = stream.retry_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"failed, and is tried again at {at}"
     return None
+
+
+def not_ready(streams: Mapping[TableName, StreamTable], moment: Moment) -> dict[TableName, str]:
+    """Those that wait for their sources, and why. What its writers maintain waits for nobody."""
+    if not moment.readiness.shut and not moment.readiness.groups:
+        return {}
+    immediate = {name for name, stream in streams.items() if stream.immediate}
+    return waiting(graph_of(streams.values()), moment.readiness, free=immediate, ignoring=_ignoring(streams))
+
+
+def gated_by(
+    streams: Mapping[TableName, StreamTable], moment: Moment
+) -> dict[TableName, tuple[TableName, ...]]:
+    """Those that wait for gated sources, each with their names."""
+    if not moment.readiness.shut:
+        return {}
+    free = _ignoring(streams) | {name for name, stream in streams.items() if stream.immediate}
+    found = made_from(graph_of(streams.values()), moment.readiness.shut)
+    return {name: tuple(sources) for name, sources in found.items() if name not in free}
+
+
+def _ignoring(streams: Mapping[TableName, StreamTable]) -> frozenset[TableName]:
+    return frozenset(name for name, stream in streams.items() if stream.options.bootstrap_gating == "ignore")
 
 
 def unreadable(

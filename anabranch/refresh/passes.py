@@ -12,16 +12,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from anabranch.errors import CommitError, FencedOff
 from anabranch.events import Event, Observer
+from anabranch.gates.readiness import NOTHING_SAID, Readiness
 from anabranch.ledger import leases, pins
 from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Fence, Moment, Version
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.ledger.watermarks import read_readiness
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
+from anabranch.refresh.hold import not_ready
 from anabranch.storage.commit import CreateTable, NewVersion, Step
 
 
@@ -56,6 +60,11 @@ class Pass:
         """What there is to be read now."""
         with self._lock:
             return Seen(self.moment, self.streams)
+
+    @cached_property
+    def waiting(self) -> Mapping[TableName, str]:
+        """Which stream tables wait for their sources as of the moment it began with, and why."""
+        return not_ready(self.streams, self.moment)
 
     def say(self, kind: str, name: TableName | None = None, **detail: object) -> None:
         """Tell the observers of the lake and of this pass. What they raise is no failure of a refresh."""
@@ -113,11 +122,22 @@ def fenced_off(fence: Fence) -> FencedOff:
     return FencedOff(f"the lease {fence.lease} has passed to another holder")
 
 
+def newest(parts: Parts) -> tuple[Moment, dict[TableName, StreamTable]]:
+    """The newest moment, with which sources are ready in it, and the stream tables as of it."""
+    moment, (streams, readiness) = parts.catalog.moment_and(_known)
+    return replace(moment, readiness=readiness), streams
+
+
+def _known(connection: Connection) -> tuple[dict[TableName, StreamTable], Readiness]:
+    return read_streams(connection), read_readiness(connection)
+
+
 @contextmanager
 def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]]:
     """The newest moment and the stream tables as of it, held against expiry until the end."""
     pin = parts.clock.new_id()
     streams: dict[TableName, StreamTable] = {}
+    readiness = NOTHING_SAID
 
     def hold(connection: Connection, lsn: int) -> None:
         expires = parts.clock.now() + parts.settings["pin_lifetime"]
@@ -125,11 +145,11 @@ def pinned(parts: Parts) -> Iterator[tuple[Moment, dict[TableName, StreamTable]]
         pins.pin(connection, pin=pin, lsn=lsn, kind="refresh", holder=holder, expires_at=expires)
 
     def look_and_hold(connection: Connection, lsn: int) -> None:
-        nonlocal streams
-        streams = read_streams(connection)
+        nonlocal streams, readiness
+        streams, readiness = _known(connection)
         hold(connection, lsn)
 
-    moment = parts.catalog.moment_pinned(None, look_and_hold)
+    moment = replace(parts.catalog.moment_pinned(None, look_and_hold), readiness=readiness)
     done = threading.Event()
     renewing = threading.Thread(target=_renew, args=(parts, hold, moment.lsn, done), daemon=True)
     renewing.start()

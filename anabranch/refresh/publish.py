@@ -193,7 +193,7 @@ def after_commit(
         retry_at=None,
         error_code=None,
         error=None,
-        held=None,
+        held=None if a_pass.waiting.keys().isdisjoint(results) else stream.held,  # passed by hand
         idle=idle,
         fuse=result.fuse,
     )

@@ -18,6 +18,7 @@ from anabranch.errors import Notice
 from anabranch.ledger.declared import REPEATABLE_READ, RefreshGroup
 from anabranch.ledger.streams import StreamTable
 from anabranch.names import TableName
+from anabranch.refresh.hold import not_ready
 from anabranch.refresh.passes import Pass, Seen, pinned
 
 
@@ -51,10 +52,13 @@ def terms_of(
 class View:
     """What a member that begins now reads. What it shows is held until `held` is closed."""
 
-    def __init__(self, a_pass: Pass, terms: Terms, held: ExitStack) -> None:
+    def __init__(
+        self, a_pass: Pass, terms: Terms, held: ExitStack, members: Iterable[TableName] = ()
+    ) -> None:
         self._pass, self._terms, self._held = a_pass, terms, held
+        self._members = tuple(members)
         self._began = a_pass.parts.clock.now()
-        self._at_once = a_pass.seen
+        self._at_once = self._newest = a_pass.seen
         self._lock = threading.Lock()
         self.late = False
         """Whether the one lsn was held for too long, and given up."""
@@ -66,7 +70,10 @@ class View:
             if self._pass.bound or (self._terms.one_lsn and not self.late):
                 return self._at_once
             moment, streams = self._held.enter_context(pinned(self._pass.parts))
-            return Seen(moment, streams)
+            # What began before a source was gated goes on, but reads nothing that came after.
+            if not_ready(streams, moment).keys().isdisjoint(self._members):
+                self._newest = Seen(moment, streams)
+            return self._newest
 
     def _look_at_the_clock(self) -> None:
         timeout = self._terms.timeout

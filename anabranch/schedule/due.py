@@ -20,14 +20,15 @@ Verdict = Literal["run", "held", "waiting"]
 class MemberState:
     """What decides when one stream table is refreshed.
 
-    `held` is a reason, if there is one, why it must not be, as in `is suspended: 5 failures in a row`;
-    `held_until` is when that ends by itself.
+    `waits` is a reason, if there is one, why its sources are not ready; `held` is any other why it must not
+    be, as in `is suspended: 5 failures in a row`, and `held_until` is when that ends by itself.
     """
 
     name: TableName
     schedule: Effective
     policy: Policy = "fastest"
     last_refresh_at: datetime | None = None
+    waits: str | None = None
     held: str | None = None
     held_until: datetime | None = None
 
@@ -48,7 +49,7 @@ def due(
 ) -> tuple[Decision, ...]:
     """A decision for every unit, in their order.
 
-    - A held member holds its unit.
+    - A member that waits, or is held, holds its unit; its sources come first.
     - A table is due when `next_due` of its schedule is not later than `now`; one by hand never is.
     - A unit of several runs when any member is due, or, if a convergence point says `slowest`, when all
       are; members by hand are left out of both.
@@ -63,6 +64,9 @@ def next_wake(decisions: Iterable[Decision]) -> datetime | None:
 
 
 def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decision:
+    for member in members:
+        if member.waits is not None:
+            return Decision(unit, "held", f'"{member.name}" {member.waits}', member.name, None)
     for member in members:
         if member.held is not None:
             return Decision(unit, "held", f'"{member.name}" {member.held}', member.name, member.held_until)

@@ -73,7 +73,17 @@ def _catch_up(a_pass: Pass, target: TableName, full: bool) -> None:
     _run(a_pass, unit, target if full else None)
 
 
+def _tell_of_waiting(a_pass: Pass, unit: Unit) -> None:
+    """By hand a refresh passes gates and watermarks, and says so."""
+    for name in unit.members:
+        if (why := a_pass.waiting.get(name)) is not None:
+            text = f'"{unit.members[-1]}" is refreshed by hand, although "{name}" {why}'
+            warnings.warn(Notice(text), stacklevel=STACK + 2)
+            return
+
+
 def _run(a_pass: Pass, unit: Unit, full: TableName | None) -> None:
+    _tell_of_waiting(a_pass, unit)
     jobs = [Job(a_pass.streams[name], asked_full=name == full) for name in unit.members]
     group_id = jobs[0].stream.group_id if unit.atomic and unit.group is not None else None
     try:

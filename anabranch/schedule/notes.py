@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from anabranch.gates.waiting import episode
 from anabranch.ledger.history import NO_DATA, SKIP, SKIPPED, SUCCEEDED, add_refreshes, unmoved
 from anabranch.ledger.records import Fence
 from anabranch.ledger.streams import StreamTable, note_held, note_idle
@@ -20,7 +21,10 @@ from anabranch.schedule.schedules import Cron, parse_schedule
 def note_holds(
     parts: Parts, decisions: Iterable[Decision], streams: Streams, fence: Fence
 ) -> dict[TableName, str]:
-    """What is held, and why; entered into the history once for as long as the reason stays the same."""
+    """What is held, and why; entered into the history once for as long as the reason stays the same.
+
+    A wait for several sources is one entry, whichever of them come first.
+    """
     now = parts.clock.now()
     held = {name: d.because for d in decisions if d.verdict == "held" for name in d.unit.members}
     changed = [
@@ -31,7 +35,7 @@ def note_holds(
     entries = [
         replace(unmoved(stream, SKIP, SKIPPED, stream.held, now, "scheduler"), group_id=stream.group_id)
         for stream in changed
-        if stream.held is not None
+        if stream.held is not None and episode(stream.held) != episode(streams[stream.name].held)
     ]
     if changed:
         with noting(parts, fence) as connection:

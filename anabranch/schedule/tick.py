@@ -15,7 +15,7 @@ from anabranch.graph.units import Unit
 from anabranch.ledger.declared import RefreshGroup, read_declared
 from anabranch.ledger.history import NO_DATA, SKIP
 from anabranch.ledger.records import Fence
-from anabranch.ledger.streams import read_streams, retries
+from anabranch.ledger.streams import retries
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.definitions import Definitions
@@ -24,13 +24,14 @@ from anabranch.refresh.group import ONE_LSN, GroupFailed, refresh_group
 from anabranch.refresh.hold import held_because, unreadable
 from anabranch.refresh.member import Job
 from anabranch.refresh.parallel import Failed, in_order
-from anabranch.refresh.passes import Pass, pinned
+from anabranch.refresh.passes import Pass, newest, pinned
 from anabranch.refresh.terms import terms_of
 from anabranch.refresh.weigh import Blown
 from anabranch.schedule.blown import note_blown
 from anabranch.schedule.due import Decision, due, next_wake
 from anabranch.schedule.lease import Lease
 from anabranch.schedule.notes import note_holds, note_nothing_to_do
+from anabranch.schedule.stale import tell_of_stale_gates
 from anabranch.schedule.work import behind, chosen, member_states
 
 
@@ -72,7 +73,7 @@ def tick(
     fence = lease.take()
     if fence is None:
         return TickReport(leads=False, lsn=parts.catalog.moment().lsn)
-    moment, streams = parts.catalog.moment_and(read_streams)
+    moment, streams = newest(parts)
     say(Event("tick_started", detail={"lsn": moment.lsn}))
     units = units_of(streams, parts.settings)
     now = parts.clock.now()
@@ -96,6 +97,7 @@ def tick(
         with lease.kept():
             lsn, done = _run(definitions, to_run, late, fence, observer, stopped)
             outcomes += done
+    tell_of_stale_gates(parts, moment, fence)
     after_work = bool(to_run or late)
     report = _report(lsn, outcomes, _next_look(parts, decisions, after_work=after_work))
     say(Event("tick_finished", detail={"refreshed": report.refreshed, "failed": report.failed}))
@@ -199,7 +201,11 @@ def _not_yet(a_pass: Pass, unit: Unit) -> str | None:
     now = a_pass.parts.clock.now()
     for name in unit.members:
         stream = a_pass.streams[name]
-        why = held_because(stream, now) or unreadable(stream, a_pass.streams, a_pass.moment, unit.members)
+        why = (
+            a_pass.waiting.get(name)
+            or held_because(stream, now)
+            or unreadable(stream, a_pass.streams, a_pass.moment, unit.members)
+        )
         if why is not None:
             return f'"{name}" {why}'
     return None

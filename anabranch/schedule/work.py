@@ -11,7 +11,7 @@ from anabranch.ledger.streams import StreamTable
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import Streams, graph_of, policy_of
-from anabranch.refresh.hold import held_because
+from anabranch.refresh.hold import held_because, not_ready
 from anabranch.refresh.plan import changed_inputs
 from anabranch.schedule.due import Decision, MemberState
 from anabranch.schedule.effective import effective_schedules
@@ -32,13 +32,14 @@ def member_states(
     parts: Parts, streams: Streams, moment: Moment, now: datetime
 ) -> dict[TableName, MemberState]:
     """What decides, of each stream table, when it is refreshed."""
-    schedules = schedules_in_force(parts, streams)
+    schedules, waiting = schedules_in_force(parts, streams), not_ready(streams, moment)
     return {
         name: MemberState(
             name=name,
             schedule=schedules[name],
             policy="slowest" if policy_of(stream.options, parts.settings) == "slowest" else "fastest",
             last_refresh_at=stream.last_refresh_at,
+            waits=waiting.get(name),
             held=held_because(stream, now) or gone(stream, moment),
             held_until=stream.retry_at,
         )

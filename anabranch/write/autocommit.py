@@ -10,6 +10,7 @@ from anabranch.events import Event
 from anabranch.ledger.database import Connection
 from anabranch.parts import Parts
 from anabranch.storage.commit import Committed, GroupCommit, Unknown
+from anabranch.write.readiness import NothingToDo
 from anabranch.write.rewrite import RowCounts
 from anabranch.write.transaction import Transaction, checked_attempt
 
@@ -71,13 +72,13 @@ def _locked(parts: Parts, verb: Verb, attempt: str | None) -> Written:
         counts = verb(transaction) or RowCounts()
         commit = transaction.commit_within(connection)
         if not commit.steps and not commit.entries:
-            raise _NothingToDo
+            raise NothingToDo
         tables = tuple(str(step.name) for step in commit.steps)
         return commit
 
     try:
         outcome = parts.catalog.commit_locked(name, prepare)
-    except _NothingToDo:
+    except NothingToDo:
         return Written(None)
     if isinstance(outcome, Unknown):
         outcome = parts.catalog.settle(outcome) or outcome
@@ -85,7 +86,3 @@ def _locked(parts: Parts, verb: Verb, attempt: str | None) -> Written:
         raise WriteConflict("another writer was faster again and again", hint="run it again.")
     parts.observer(Event("write_committed", tables=tables, detail={"lsn": outcome.lsn}))
     return Written(outcome.lsn, counts.inserted, counts.deleted)
-
-
-class _NothingToDo(Exception):
-    """Lets go of the writers' lock: by the time it was ours, nothing was left to change."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from anabranch.parts import Parts
@@ -59,6 +60,26 @@ class Repeated(Transaction):
         return self._nothing()
 
     def compact(self, name: str) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def gate_source(self, name: str, auto_ungate_on_watermark: bool = False) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def gate_sources(self, names: Sequence[str]) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def ungate_source(self, name: str) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def ungate_sources(self, names: Sequence[str]) -> None:
+        """Nothing."""
+        self._check_open()
+
+    def advance_watermark(self, source: str, timestamp: str | date) -> None:
         """Nothing."""
         self._check_open()
 

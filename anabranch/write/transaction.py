@@ -49,8 +49,10 @@ from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCo
 from anabranch.storage.files import check_files, write_rows
 from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
 from anabranch.write.follow import Followed
+from anabranch.write.readiness import NothingToDo, Saying
 from anabranch.write.rewrite import RowCounts, append_frame, compact_files, rewrite
 from anabranch.write.schemas import read_schema_argument
+from anabranch.write.source_verbs import SourceVerbs
 from anabranch.write.working import WorkingTable
 
 MAX_ATTEMPT_LENGTH = 128
@@ -58,7 +60,7 @@ COMMIT_TRIES = 10
 """How often a commit is tried again after a conflict or a lost answer."""
 
 
-class Transaction:
+class Transaction(SourceVerbs):
     """Use as a context manager; `lsn` is set once it is committed."""
 
     def __init__(self, parts: Parts, *, attempt: str | None = None, moment: Moment | None = None) -> None:
@@ -69,6 +71,7 @@ class Transaction:
         self._replaced: list[WorkingTable] = []
         """Tables that were dropped here and whose name another one took."""
         self._entries: list[Entry] = []
+        self._saying = Saying()
         self._over = False
         self._attempt = checked_attempt(attempt) or parts.clock.new_id()
         self.lsn: int | None = None
@@ -108,6 +111,7 @@ class Transaction:
         if if_exists and not self._exists(table):
             return
         self._writable(table, "dropped by drop_stream_table").dropped = True
+        self._saying.dropped(table)
 
     # -- verbs --------------------------------------------------------------------------------
 
@@ -288,8 +292,14 @@ class Transaction:
         self._check_open()
         self._over = True
         tables = self._touched()
-        if not tables and not self._entries:
+        if not tables and not self._entries and not self._saying:
             return None
+        try:
+            return self._brought_through(tables)
+        except NothingToDo:
+            return None
+
+    def _brought_through(self, tables: Sequence[WorkingTable]) -> int:
         self._parts.failpoints.hit("commit.before_metadata")
         outcome: Outcome
         commit: GroupCommit | None = None
@@ -341,6 +351,7 @@ class Transaction:
         """Forget everything. Files already written are swept later."""
         self._over = True
         self._tables.clear()
+        self._saying = Saying()
 
     def _touched(self) -> list[WorkingTable]:
         """What a commit is about; a table that gives up its name before the one that takes it."""
@@ -351,13 +362,20 @@ class Transaction:
         followed = self._followed(tables)
         moved = (*tables, *followed.tables)
         steps = [step for table in moved for step in table.stage(self._attempt, new_id())]
+        alone = bool(self._saying) and not steps and not self._entries
         return GroupCommit(
             self._attempt,
-            self._kind,
+            "gate" if alone else self._kind,
             tuple(steps),
-            (*self._entries, *followed.entries),
+            (*self._entries, *self._said(alone), *followed.entries),
             checks=followed.checks,
         )
+
+    def _said(self, alone: bool) -> tuple[Entry, ...]:
+        if not self._saying:
+            return ()
+        clock = self._parts.clock
+        return (lambda connection, lsn: self._saying.enter(connection, lsn, clock, alone=alone),)
 
     def _followed(self, tables: Sequence[WorkingTable]) -> Followed:
         """What else has to move with this write."""

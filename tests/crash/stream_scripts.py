@@ -74,9 +74,38 @@ def skip_changes(lake: ab.Lake, _attempt: str | None) -> None:
     lake.reset_fuse("by_region", "skip_changes")
 
 
+def load_and_ungate(lake: ab.Lake, _attempt: str | None) -> int | None:
+    """The last batch, and with it the word that the source is ready and how far it is."""
+    with lake.transaction() as tx:
+        tx.insert("sales", [(4, "north", 1, 1, 1)])
+        tx.ungate_source("sales")
+        tx.advance_watermark("sales", "2030-01-01")
+    return tx.lsn
+
+
+def ungate(lake: ab.Lake, _attempt: str | None) -> None:
+    """The source is ready, and nothing else happens."""
+    lake.ungate_source("sales")
+
+
+def gate(lake: ab.Lake, _attempt: str | None) -> None:
+    """The source is not ready."""
+    lake.gate_source("sales")
+
+
 STREAM_SCRIPTS: dict[str, Callable[[ab.Lake, str | None], Any]] = {
     script.__name__: script
-    for script in (create_shape, tick_once, alter_query, drop_branch, sell_one, skip_changes)
+    for script in (
+        create_shape,
+        tick_once,
+        alter_query,
+        drop_branch,
+        sell_one,
+        skip_changes,
+        load_and_ungate,
+        ungate,
+        gate,
+    )
 }
 
 

@@ -55,6 +55,7 @@ OPTIONS = {
     "fuse_sensitivity": 1,
 }
 STREAMS: dict[str, dict[str, Any]] = {
+    "advance_watermark": {"source": "t", "timestamp": "2030-01-01"},
     "alter_stream_table": {"name": "kept", "changes": None},
     "create_stream_table": {"name": "fresh", "query": "SELECT id FROM t", **OPTIONS},
     "create_stream_tables": {"definitions": [{"name": "fresh", "query": "SELECT id FROM t"}]},
@@ -64,11 +65,20 @@ STREAMS: dict[str, dict[str, Any]] = {
         "isolation": "read_committed",
         "snapshot_timeout_ms": 0,
     },
+    "create_watermark_group": {
+        "name": "pair",
+        "sources": ["t", "nowhere"],
+        "tolerance": "0s",
+        "missing": "gated",
+    },
     "dependency_tree": {"name": "kept"},
     "diamond_groups": {},
     "drop_refresh_group": {"name": "none"},
     "drop_stream_table": {"name": "kept", "cascade": False},
     "fuse_status": {},
+    "drop_watermark_group": {"name": "none"},
+    "gate_source": {"name": "t", "auto_ungate_on_watermark": False},
+    "gate_sources": {"names": ["t"]},
     "refresh_groups": {},
     "scc_status": {},
     "refresh_history": {"name": "kept", "limit": 10},
@@ -76,18 +86,26 @@ STREAMS: dict[str, dict[str, Any]] = {
     "reset_fuse": {"name": "kept", "action": "apply"},
     "resume_stream_table": {"name": "kept"},
     "run": {},  # its observer is the caller's own code; see below
+    "source_gates": {},
     "status": {},
     "suspend_stream_table": {"name": "kept"},
     "tick": {},
+    "ungate_source": {"name": "t"},
+    "ungate_sources": {"names": ["t"]},
     "verify": {"name": "kept"},
+    "watermark_groups": {},
+    "watermarks": {},
 }
 TRANSACTION: dict[str, dict[str, Any]] = {
+    "advance_watermark": {"source": "t", "timestamp": "2030-01-01"},
     "commit": {},
     "commit_within": {},  # for a caller that holds the writers' lock
     "compact": {"name": "t"},
     "create_table": {"name": "fresh", "schema": "id INT", "if_not_exists": True},
     "delete": {"name": "t", "where": "id = 99"},
     "drop_table": {"name": "fresh", "if_exists": True},
+    "gate_source": {"name": "t", "auto_ungate_on_watermark": False},
+    "gate_sources": {"names": ["t"]},
     "enter": {},  # for a table that a refresh made
     "insert": {"name": "t", "rows": [(1, "a")]},
     "insert_query": {},  # for a query that was parsed already
@@ -97,6 +115,8 @@ TRANSACTION: dict[str, dict[str, Any]] = {
     "sql": {"text": "SELECT 1"},
     "table": {"name": "t"},
     "truncate": {"name": "other"},
+    "ungate_source": {"name": "t"},
+    "ungate_sources": {"names": ["t"]},
     "update": {"name": "t", "assignments": {"v": "v"}, "where": "id = 99"},
     "working": {},  # for a refresh, which edits tables by itself
 }

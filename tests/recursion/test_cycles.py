@@ -549,3 +549,25 @@ def test_a_fuse_of_one_member_stops_the_whole_cycle(lake, clock):
         lake.tick()
         blown = [each.name for each in lake.fuse_status() if each.state == "blown"]
     assert len(refreshed(lake, clock)) == 21
+
+
+def test_a_gate_on_one_source_holds_the_cycle_which_has_not_failed(lake, clock):
+    lake.create_table("extra", "a INT, b INT")
+    lake.create_stream_tables(
+        [
+            {"name": "steps", "query": STEPS},
+            {"name": "reach", "query": f"{REACH} UNION SELECT a, b FROM extra"},
+        ]
+    )
+    lake.gate_source("extra")
+    lake.insert("edges", [(4, 5)])
+    clock.advance(60)
+    report = lake.tick()
+    assert report.failed == report.refreshed == ()
+    assert {name for name, _ in report.held} == {"steps", "reach"}
+    assert {each.status for each in lake.status()} == {"ACTIVE"}
+    assert {each.gated_by_sources for each in lake.status()} == {("extra",)}
+    with lake.transaction() as tx:
+        tx.insert("extra", [(5, 1)])
+        tx.ungate_source("extra")
+    assert len(refreshed(lake, clock)) == 15

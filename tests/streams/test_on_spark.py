@@ -10,9 +10,11 @@ import pytest
 import anabranch as ab
 from tests.streams import test_diamonds as diamonds
 from tests.streams import test_fuse as fuses
+from tests.streams import test_gates as gates
 from tests.streams import test_lifecycle as lifecycle
 from tests.streams import test_refreshing as refreshing
 from tests.streams.at_every_version import Watch
+from tests.streams.loading import empty
 from tests.streams.shop import stock
 
 STORIES = [
@@ -28,6 +30,7 @@ STORIES = [
 ALTERING = [
     lifecycle.test_altering_the_query_keeps_the_old_contents_readable_until_the_new_are_there,
     lifecycle.test_an_altered_member_is_published_with_its_group,
+    gates.test_a_gated_source_under_a_diamond_holds_all_of_it,
 ]
 
 
@@ -58,6 +61,14 @@ def test_on_spark(shop, clock, story):
 @pytest.mark.parametrize("story", ALTERING, ids=name_of)
 def test_altered_on_spark(shop, clock, story):
     tell(story, shop=shop, clock=clock)
+
+
+def test_bootstrapped_on_spark(place, spark, clock):
+    with ab.connect(place, spark=spark, clock=clock) as lake:
+        empty(lake)
+        gates.test_gated_created_loaded_in_any_order_and_ungated_everything_is_refreshed_once(
+            lake, clock, "orders"
+        )
 
 
 @pytest.mark.parametrize("parallelism", [1, 4])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import anabranch as ab
@@ -62,6 +63,9 @@ class World:
         self.ids = 0
         self.names = 0
         self.story: list[str] = []
+        self.gated: set[str] = set()
+        self.ignoring: set[str] = set()
+        """Stream tables that take no notice of gates."""
         self.mixed = self.chance.random() < 0.35
         self.watch = Watch(lake, strict=not self.mixed)
 
@@ -145,6 +149,10 @@ class World:
         spec = {"name": name, "query": query, **self.options()}
         if self.chance.random() < 0.1:
             spec["initialize"] = False
+        self.ignoring.discard(name)
+        if self.chance.random() < 0.1:
+            spec["bootstrap_gating"] = "ignore"
+            self.ignoring.add(name)
         return spec
 
     def create(self) -> None:
@@ -172,7 +180,8 @@ class World:
             (self.write, 30), (self.together, 8), (self.advance, 14), (self.tick, 26), (self.refresh, 10),
             (self.suspend, 3), (self.resume, 5), (self.alter_option, 4), (self.alter_query, 6),
             (self.drop, 3), (self.create, 3), (self.breaks, 5), (self.mend, 5), (self.maintain, 2),
-            (self.compact, 3), (self.reset, 6),
+            (self.compact, 3), (self.reset, 6), (self.gate, 4), (self.ungate, 6), (self.load, 3),
+            (self.align, 3),
         ]  # fmt: skip
         way = self.chance.choices([each for each, _ in ways], [weight for _, weight in ways])[0]
         self.story.append(way.__name__)
@@ -219,6 +228,9 @@ class World:
         self.clock.advance(self.chance.choice([0, 60, 300]))
         report = self.lake.tick()
         self.story.append(f"  {report}")
+        for name in report.refreshed:
+            waits = self.above(name) & self.gated if name not in self.ignoring else ()
+            assert not waits, f"{name} was refreshed, although {waits} is gated"
 
     def refresh(self) -> None:
         """By hand."""
@@ -256,7 +268,7 @@ class World:
             if self.mixed:
                 options.setdefault("diamond_consistency", self.chance.choice([None, "atomic"]))
             if options.get("diamond_consistency") == "none":
-                options["diamond_schedule_policy"] = None  # slowest needs atomic
+                options["diamond_schedule_policy"] = None  # it would be refused if it was slowest
             self.story.append(f"  {name} {options}")
             try:
                 self.tried(lambda: self.lake.alter_stream_table(name, **options))
@@ -320,6 +332,42 @@ class World:
         if self.lake.lsn != before:
             self.watch.compacted()
 
+    def gate(self) -> None:
+        """A source, or several, are not ready."""
+        names = self.chance.sample(self.sources, self.chance.randint(1, 2))
+        self.story.append(f"  {names}")
+        self.lake.gate_sources(names)
+        self.gated.update(names)
+
+    def ungate(self) -> None:
+        """A source is ready."""
+        name = self.chance.choice(self.sources)
+        self.story.append(f"  {name}")
+        self.lake.ungate_source(name)
+        self.gated.discard(name)
+
+    def load(self) -> None:
+        """A source is loaded anew behind its gate, up to a time; some of it, if it breaks off, not at all."""
+        name, broken = self.chance.choice(self.sources), self.chance.random() < 0.3
+        self.story.append(f"  {name} {'breaks off' if broken else ''}")
+        with suppress(ZeroDivisionError), self.lake.transaction() as transaction:
+            transaction.truncate(name)
+            transaction.insert(name, self.rows(self.chance.randint(1, 5)))
+            transaction.ungate_source(name)
+            transaction.advance_watermark(name, self.clock.now())
+            if broken:
+                raise ZeroDivisionError
+        if not broken:
+            self.gated.discard(name)
+
+    def align(self) -> None:
+        """Sources are to be loaded alike, or no longer."""
+        if self.lake.watermark_groups():
+            self.lake.drop_watermark_group("group")
+        else:
+            missing = self.chance.choice(["gated", "ignore"])
+            self.lake.create_watermark_group("group", self.sources, self.chance.choice(["0s", "5m"]), missing)
+
     def some(self) -> str | None:
         """A stream table."""
         return self.chance.choice(list(self.queries)) if self.queries else None
@@ -340,6 +388,7 @@ class World:
         self.story.append("end")
         self.mend()
         self.resume()
+        self.lake.ungate_sources(self.sources)
         self.watch.look()
         for name in self.queries:
             self.lake.refresh_stream_table(name)

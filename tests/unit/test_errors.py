@@ -64,6 +64,11 @@ CODES = {
     "AB609": "ImmediateFailed",
     "AB610": "NotMonotone",
     "AB611": "NoFixpoint",
+    "AB700": "GateError",
+    "AB701": "NotASource",
+    "AB702": "InvalidWatermark",
+    "AB703": "WatermarkBackwards",
+    "AB704": "InvalidWatermarkGroup",
     "AB720": "FuseError",
     "AB721": "FuseNotBlown",
 }
@@ -74,7 +79,7 @@ FAMILIES = {
     "4": errors.StorageError,
     "5": errors.EngineError,
     "6": errors.StreamTableError,
-    "7": errors.StreamTableError,
+    "7": errors.GateError,
 }
 EVERY = every_error()
 

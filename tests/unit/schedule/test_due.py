@@ -179,6 +179,19 @@ def test_a_held_member_holds_the_group_and_is_named():
     assert decision.culprit == name("c")
 
 
+def test_sources_that_are_not_ready_come_before_all_else_that_holds_a_group():
+    decision = only(
+        decide(
+            units(DIAMOND),
+            state("b", "1m", 75, held="is suspended", held_until=NOW + timedelta(seconds=4)),
+            state("c", "1m", 75),
+            state("d", "1m", 75, waits='waits for "s", which is gated'),
+        )
+    )
+    assert (decision.verdict, decision.because) == ("held", '"d" waits for "s", which is gated')
+    assert decision.next_due is None, "nobody knows when it will be ready"
+
+
 def test_a_held_member_by_hand_holds_the_group_too():
     members = [state("b", None, None, held="is suspended"), state("c", "1m", 75), state("d", "1m", 75)]
     assert only(decide(units(DIAMOND), *members)).verdict == "held"

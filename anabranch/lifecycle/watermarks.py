@@ -1,0 +1,128 @@
+"""Watermark groups: sources that people want to be loaded alike before they are read together."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from anabranch.durations import MAX_DURATION, parse_duration
+from anabranch.errors import CatalogUnavailable, InvalidWatermarkGroup, NotASource, Notice
+from anabranch.gates.readiness import MISSING, Missing, WatermarkGroup
+from anabranch.ledger.database import Connection
+from anabranch.ledger.watermarks import add_watermark_group, read_watermark_groups, remove_watermark_group
+from anabranch.names import TableName
+from anabranch.parts import Parts
+from anabranch.storage.commit import Committed, GroupCommit, Unknown
+
+MAX_NAME = 128
+
+
+def create_watermark_group(
+    parts: Parts, name: str, sources: Sequence[str], tolerance: str | timedelta, missing: str
+) -> None:
+    """Declare a group. A refusal names the culprit, and stores nothing."""
+    group = WatermarkGroup(
+        _checked_name(name),
+        _checked_names(sources),
+        _checked_tolerance(tolerance),
+        _checked_missing(missing),
+        parts.clock.now(),
+    )
+
+    def enter(connection: Connection) -> None:
+        if any(other.name == group.name for other in read_watermark_groups(connection)):
+            raise InvalidWatermarkGroup(f'there is a watermark group "{group.name}" already')
+        moment = parts.catalog.moment_within(connection, None)
+        for source in group.sources:
+            if moment.version(source).kind != "source":
+                raise NotASource(f'"{source}" is a stream table: only sources have watermarks')
+        add_watermark_group(connection, group)
+
+    _commit(parts, enter)
+
+
+def drop_watermark_group(parts: Parts, name: str) -> None:
+    """Let what reads its sources go on, however far apart they are."""
+    title = _checked_name(name)
+
+    def enter(connection: Connection) -> None:
+        known = [group.name for group in read_watermark_groups(connection)]
+        if title not in known:
+            close = difflib.get_close_matches(title, known, n=1)
+            hint = f'did you mean "{close[0]}"?' if close else None
+            raise InvalidWatermarkGroup(f'there is no watermark group "{title}"', hint=hint)
+        remove_watermark_group(connection, title)
+
+    _commit(parts, enter)
+
+
+def ending_with(parts: Parts, name: str) -> list[str]:
+    """The groups that have less than two sources without this one."""
+    source = TableName.parse(name)
+    with parts.catalog.database.reading() as connection:
+        groups = read_watermark_groups(connection)
+    return [group.name for group in groups if source in group.sources and len(group.sources) == 2]
+
+
+def tell_of_watermark_groups_gone(names: Sequence[str]) -> None:
+    """Say that groups went with their sources."""
+    for name in names:
+        text = f'the watermark group "{name}" is gone: less than two of its sources are left'
+        warnings.warn(Notice(text), stacklevel=3)
+
+
+def _commit(parts: Parts, enter: Callable[[Connection], None]) -> None:
+    """In a commit of its own: its lsn wakes the schedulers."""
+    parts.catalog.moment()
+    attempt = parts.clock.new_id()
+    commit = GroupCommit(attempt, "gate", entries=(lambda connection, _lsn: enter(connection),))
+    outcome = parts.catalog.commit_group(commit)
+    if isinstance(outcome, Unknown):
+        outcome = parts.catalog.settle(outcome) or outcome
+    if not isinstance(outcome, Committed):
+        raise CatalogUnavailable("the catalog database takes no commits", detail="nothing of it happened.")
+
+
+# -- what was asked for ---------------------------------------------------------------------------
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        raise InvalidWatermarkGroup(f"a watermark group is named by 1 to {MAX_NAME} printable characters")
+    return name.strip()
+
+
+def _checked_names(sources: object) -> tuple[TableName, ...]:
+    if isinstance(sources, str | bytes) or not isinstance(sources, Sequence):
+        raise InvalidWatermarkGroup("a watermark group needs a list of sources")
+    names = [TableName.parse(source) for source in sources]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise InvalidWatermarkGroup(f'"{twice}" is named twice')
+    if len(names) < 2:
+        raise InvalidWatermarkGroup("a watermark group needs two sources or more")
+    return tuple(sorted(names))
+
+
+def _checked_tolerance(tolerance: object) -> timedelta:
+    try:
+        length = parse_duration(tolerance) if isinstance(tolerance, str) else tolerance
+    except ValueError as error:
+        raise InvalidWatermarkGroup(f"{ascii(tolerance)[:60]} is no tolerance", detail=f"{error}.") from None
+    if not isinstance(length, timedelta) or not timedelta(0) <= length <= MAX_DURATION:
+        raise InvalidWatermarkGroup(
+            f"{ascii(tolerance)[:60]} is no tolerance", hint='write a duration: "0s", "30m", "1d".'
+        )
+    return length
+
+
+def _checked_missing(missing: object) -> Missing:
+    for word in MISSING:
+        if isinstance(missing, str) and missing.strip().lower() == word:
+            return word
+    raise InvalidWatermarkGroup(
+        f"{ascii(missing)[:60]} can't be what a missing watermark means",
+        hint=f"it is {' or '.join(MISSING)}.",
+    )
