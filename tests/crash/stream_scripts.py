@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import anabranch as ab
+from anabranch.refresh import fixpoint
+from tests.recursion.graphs import MUTUAL
 from tests.streams.shop import BY_REGION, COLUMNS, DIAMOND
 
 Row = tuple[Any, ...]
@@ -26,6 +28,7 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
 }
 BIG_REGIONS = f"{BY_REGION} HAVING SUM(amount) > 10"
 FIRST = [(1, "north", 1, 1, 10), (2, "south", 1, 2, 20), (3, "south", 2, 1, 5)]
+FIRST_EDGES = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
 
 
 # -- scripts --------------------------------------------------------------------------------------
@@ -93,6 +96,29 @@ def gate(lake: ab.Lake, _attempt: str | None) -> None:
     lake.gate_source("sales")
 
 
+def prepare_cycle(lake: ab.Lake, *, create: bool = True) -> None:
+    """A few edges, and two tables that follow them by turns."""
+    lake.create_table("edges", "a BIGINT, b BIGINT")
+    lake.insert("edges", FIRST_EDGES)
+    if create:
+        create_cycle(lake, None)
+
+
+def create_cycle(lake: ab.Lake, _attempt: str | None) -> None:
+    """Both tables of the cycle in one commit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        lake.create_stream_tables(
+            [{"name": name, "query": query, "schedule": "1m"} for name, query in MUTUAL.queries.items()]
+        )
+
+
+def tick_through_files(lake: ab.Lake, attempt: str | None) -> list[str]:
+    """One pass in which no batch of rows is taken for small: all go through files."""
+    fixpoint.FEW_ROWS = -1
+    return tick_once(lake, attempt)
+
+
 STREAM_SCRIPTS: dict[str, Callable[[ab.Lake, str | None], Any]] = {
     script.__name__: script
     for script in (
@@ -105,6 +131,8 @@ STREAM_SCRIPTS: dict[str, Callable[[ab.Lake, str | None], Any]] = {
         load_and_ungate,
         ungate,
         gate,
+        create_cycle,
+        tick_through_files,
     )
 }
 

@@ -270,7 +270,9 @@ class DuckEngine:
         return DuckFrame(frame.arrow.rename_columns(list(columns)))
 
     def kept(self, frame: DuckFrame, folder: str, *, few: bool) -> DuckFrame:
-        """The rows of a frame, which are computed already."""
+        """The rows of a frame, which are computed already; many are written, so that they can be counted."""
+        if not few:
+            self.write(frame, folder, None, {})
         return frame
 
     def write(
