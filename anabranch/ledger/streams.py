@@ -102,6 +102,8 @@ class StreamTable:
     """The declared group that it is in."""
     scc_id: int | None = None
     """The cycle that it is in."""
+    put_off: bool = False
+    """Whether its first fill waits for sources, and comes when they are ready, whatever its schedule."""
     fuse: FuseMemory = field(default_factory=FuseMemory)
 
     @property
@@ -324,6 +326,7 @@ def _values(stream: StreamTable) -> dict[str, Any]:
         "group_id": stream.group_id,
         "declared": stream.declared,
         "scc_id": stream.scc_id,
+        "put_off": int(stream.put_off),
         "immediate": int(stream.immediate),
         "fuse_batches": json.dumps(list(stream.fuse.batches)),
         "fuse_in_a_row": stream.fuse.in_a_row,
@@ -361,6 +364,7 @@ def _stream(row: Any) -> StreamTable:
         group_id=row.group_id,
         declared=row.declared,
         scc_id=row.scc_id,
+        put_off=bool(row.put_off),
         fuse=FuseMemory(
             tuple(json.loads(row.fuse_batches)),
             row.fuse_in_a_row,

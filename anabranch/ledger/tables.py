@@ -177,6 +177,8 @@ stream_tables = Table(
     Column("fuse_blown_at", BigInteger),
     Column("fuse_reset", String(16)),
     Column("fuse_skipped", BigInteger, nullable=False),
+    # Whether its first fill waits for sources, and comes when they are ready, whatever its schedule.
+    Column("put_off", Integer, nullable=False),
     Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
 )
 

@@ -98,7 +98,8 @@ def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]
         check_cycles(graph, after)
         waiting = _waiting(a_pass, after)
         filled = _to_fill(a_pass, jobs, by_name, graph, after, waiting)
-        _create(a_pass, jobs, filled, waiting)
+        put_off = frozenset(name for name, item in by_name.items() if item.initialize and name in waiting)
+        _create(a_pass, jobs, filled, waiting, put_off)
     tell_of_cycles(graph, by_name)
     for name, item in by_name.items():
         tell_of_diamonds(scheduled(after), name)
@@ -266,7 +267,11 @@ def _put_off(
 
 
 def _create(
-    a_pass: Pass, jobs: Sequence[Job], filled: Sequence[Job], waiting: Mapping[TableName, str]
+    a_pass: Pass,
+    jobs: Sequence[Job],
+    filled: Sequence[Job],
+    waiting: Mapping[TableName, str],
+    put_off: frozenset[TableName],
 ) -> None:
     parts = a_pass.parts
     try:
@@ -289,7 +294,7 @@ def _create(
             table_id = staged[job.name].version.table_id
             known = replace(streams.get(job.name, job.stream), table_id=table_id, status=INITIALIZING)
             if job.name in waiting:
-                known = replace(known, held=waiting[job.name])
+                known = replace(known, held=waiting[job.name], put_off=job.name in put_off)
                 entry = unmoved(known, SKIP, SKIPPED, known.held, parts.clock.now(), a_pass.initiated_by)
                 add_refreshes(connection, [entry])
             add_stream(connection, known)

@@ -195,6 +195,7 @@ def after_commit(
         error=None,
         held=None if a_pass.waiting.keys().isdisjoint(results) else stream.held,  # passed by hand
         idle=idle,
+        put_off=False,
         fuse=result.fuse,
     )
     if idle or result.planned.action == SKIP:

@@ -31,6 +31,8 @@ class MemberState:
     waits: str | None = None
     held: str | None = None
     held_until: datetime | None = None
+    put_off: bool = False
+    """Whether its first fill waited for its sources: it comes when they are ready."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def due(
     """A decision for every unit, in their order.
 
     - A member that waits, or is held, holds its unit; its sources come first.
-    - A table is due when `next_due` of its schedule is not later than `now`; one by hand never is.
+    - A table is due when `next_due` of its schedule is not later than `now`; one by hand never is, unless
+      its first fill was put off.
     - A unit of several runs when any member is due, or, if a convergence point says `slowest`, when all
       are; members by hand are left out of both.
     """
@@ -70,6 +73,10 @@ def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decisi
     for member in members:
         if member.held is not None:
             return Decision(unit, "held", f'"{member.name}" {member.held}', member.name, member.held_until)
+    for member in members:
+        if member.put_off:
+            because = f'"{member.name}" is filled now: its sources are ready'
+            return Decision(unit, "run", because, member.name, now)
     moments = [
         (next_due(member.schedule, member.last_refresh_at), member)
         for member in members

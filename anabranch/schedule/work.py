@@ -42,6 +42,7 @@ def member_states(
             waits=waiting.get(name),
             held=held_because(stream, now) or gone(stream, moment),
             held_until=stream.retry_at,
+            put_off=stream.put_off,
         )
         for name, stream in streams.items()
     }

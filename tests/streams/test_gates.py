@@ -110,6 +110,21 @@ def test_so_does_creating_over_stream_tables_that_wait(etl):
     assert one(etl, "line_summary").status == "ACTIVE"
 
 
+def test_a_first_fill_that_was_put_off_comes_without_a_schedule_too(etl, clock):
+    etl.gate_source("orders")
+    text = "SELECT count(*) AS n FROM orders"
+    etl.create_stream_table("asked_for", text, schedule=None)
+    etl.create_stream_table("left_alone", text, schedule=None, initialize=False)
+    clock.advance(60)
+    etl.tick()
+    etl.ungate_source("orders")
+    assert etl.tick().refreshed == ("asked_for",)
+    etl.insert("orders", etl.arrow("orders").slice(0, 1))
+    clock.advance(60)
+    assert etl.tick().refreshed == ()
+    assert [each.status for each in etl.status()] == ["ACTIVE", "INITIALIZING"]
+
+
 def test_several_created_at_once_are_put_off_where_they_wait(etl):
     etl.gate_source("order_lines")
     load(etl)

@@ -32,3 +32,5 @@ CREATE TABLE anabranch_watermark_sources (
     name VARCHAR(255) NOT NULL,
     PRIMARY KEY (group_name, namespace, name)
 );
+
+ALTER TABLE anabranch_stream_tables ADD COLUMN put_off INTEGER NOT NULL DEFAULT 0;
