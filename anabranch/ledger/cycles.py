@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, select
 
 from anabranch.ledger import tables as t
+from anabranch.ledger.groups import store_numbers
 from anabranch.names import TableName
 
 
@@ -29,11 +30,4 @@ def store_cycles(connection: Connection, cycles: Iterable[Iterable[TableName]]) 
         number = before[0] if before else last
         taken.add(number)
         assigned |= dict.fromkeys(names, number)
-    for name, number in known.items():
-        if assigned.get(name) != number:
-            connection.execute(
-                update(t.stream_tables)
-                .where(t.stream_tables.c.namespace == name.namespace, t.stream_tables.c.name == name.table)
-                .values(scc_id=assigned.get(name))
-            )
-    return {name: number for name, number in assigned.items() if name in known}
+    return store_numbers(connection, "scc_id", known, assigned)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, insert, select, update
 
 from anabranch.ledger import tables as t
 from anabranch.names import TableName
+
+Numbers = Mapping[TableName, int | None]
 
 
 def store_groups(connection: Connection, groups: Iterable[Iterable[TableName]]) -> dict[TableName, int]:
@@ -37,12 +39,19 @@ def store_groups(connection: Connection, groups: Iterable[Iterable[TableName]]) 
         epochs[number] = epoch
         taken.add(number)
         assigned |= dict.fromkeys(names, number)
+    return store_numbers(connection, "group_id", known, assigned)
+
+
+def store_numbers(
+    connection: Connection, column: str, known: Numbers, assigned: Mapping[TableName, int]
+) -> dict[TableName, int]:
+    """Write down a number for every stream table that has another one now; those that have one."""
     for name, number in known.items():
         if assigned.get(name) != number:
             connection.execute(
                 update(t.stream_tables)
                 .where(t.stream_tables.c.namespace == name.namespace, t.stream_tables.c.name == name.table)
-                .values(group_id=assigned.get(name))
+                .values({column: assigned.get(name)})
             )
     return {name: number for name, number in assigned.items() if name in known}
 

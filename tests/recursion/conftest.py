@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import pytest
 
 import anabranch as ab
 from tests.engines.lakes import duck_lake
+from tests.streams.conftest import quiet  # noqa: F401  (Notices are expected here too)
 
 
 @pytest.fixture
@@ -18,11 +18,3 @@ def lake(place, clock) -> Iterator[ab.Lake]:
         lake.create_table("edges", "a INT, b INT")
         lake.insert("edges", [(1, 2), (2, 3), (3, 4)])
         yield lake
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Notices are expected here; those that matter are asserted."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ab.Notice)
-        yield
