@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bench import commits, idle, maintenance
+from bench import closure, commits, idle, maintenance
 from bench.harness import Row, save, table
 
-TOPICS = {"commits": commits.measure, "idle": idle.measure}
+TOPICS = {"commits": commits.measure, "idle": idle.measure, "closure": closure.measure}
 
 
 def main() -> None:
