@@ -204,6 +204,7 @@ def _run(
             iteration=progress.iteration,
             derived=progress.derived,
             added=progress.added,
+            removed=progress.removed,
         )
 
     try:

@@ -122,11 +122,12 @@ class _Member(Generic[Rows]):
 
 @dataclass(frozen=True)
 class Progress:
-    """One pass over the members: how many rows were derived, and how many of them were new."""
+    """One pass over the members: how many rows were derived, how many of them were new, how many went."""
 
     iteration: int
-    derived: int
-    added: int
+    derived: int = 0
+    added: int = 0
+    removed: int = 0
 
 
 class Fixpoint(Generic[Rows]):
@@ -146,7 +147,7 @@ class Fixpoint(Generic[Rows]):
         self._outside: dict[str, Batch[Rows]] = {}
         self._few_sources = True
         self.iterations = 0
-        """Passes so far."""
+        """Passes so far, those that take rows out and those that add some."""
         self.derived = 0
         """Rows derived so far, whether they were new or not."""
 
@@ -235,21 +236,23 @@ class Fixpoint(Generic[Rows]):
                 self._take(
                     member, self._held(member, self._run(member, came, self._outside, self._as_before))
                 )
-        moved = True
-        while moved:
-            moved = False
+        # It ends by itself: nothing goes that isn't there.
+        while any(self._has_news(member, gone=True) for member in self._members.values()):
+            self.iterations += 1
+            removed = 0
             for member in self._members.values():
                 news = self._news(member, gone=True)
                 if news.cuts:
                     plan = changed_rows(member.loop, news.seeds, At.SINCE)
                     found = self._run(member, plan, news.cuts, self._as_before)
                     member.seen.update(news.seen)
-                    moved |= self._take(member, found)
+                    removed += self._take(member, found)
+            self._say(Progress(self.iterations, removed=removed))
         for member in self._members.values():
             member.seen.clear()
 
-    def _take(self, member: _Member[Rows], found: Batch[Rows]) -> bool:
-        """Note rows as gone, but for those that are already; whether there were any."""
+    def _take(self, member: _Member[Rows], found: Batch[Rows]) -> int:
+        """Note rows as gone, but for those that are already; how many."""
         if found.count and member.gone:
             cuts = {CANDIDATES: found, GONE: self._machine.united(member.gone)}
             few, loop = self._few(cuts), member.loop
@@ -257,7 +260,7 @@ class Fixpoint(Generic[Rows]):
             found = self._run(member, fresh, cuts, self._as_before)
         if found.count:
             member.gone.append(found)
-        return bool(found.count)
+        return found.count
 
     def _held(self, member: _Member[Rows], found: Batch[Rows]) -> Batch[Rows]:
         """Those of some rows that a member held before."""
@@ -294,15 +297,16 @@ class Fixpoint(Generic[Rows]):
 
     def _grow(self) -> None:
         """Let every member see what is new in those that it reads, until there is nothing left to see."""
-        last = 0
+        last = passes = 0
         while any(self._has_news(member) for member in self._members.values()):
-            if self.iterations >= self._bound:
+            if passes == self._bound:
                 raise NoFixpoint(
                     f"no fixed point was reached within {self._bound} iterations",
                     detail=f"the last one still brought {last} new rows; nothing was published.",
                     hint="end the recursion by a condition, or raise max_fixpoint_iterations, then resume.",
                 )
             self.iterations += 1
+            passes += 1
             last, derived = 0, self.derived
             for member in self._members.values():
                 if self._has_news(member):
@@ -337,17 +341,20 @@ class Fixpoint(Generic[Rows]):
 
     # -- what is new to whom --------------------------------------------------------------------
 
-    def _has_news(self, member: _Member[Rows]) -> bool:
+    def _has_news(self, member: _Member[Rows], *, gone: bool = False) -> bool:
         return any(
-            len(self._members[table].added) > member.seen.get(table, 0)
+            len(self._batches(table, gone=gone)) > member.seen.get(table, 0)
             for table in edges(member.loop.plan, self._recursive)
         )
+
+    def _batches(self, table: str, *, gone: bool) -> list[Batch[Rows]]:
+        return self._members[table].gone if gone else self._members[table].added
 
     def _news(self, member: _Member[Rows], *, gone: bool = False) -> _News[Rows]:
         cuts: dict[str, Batch[Rows]] = {}
         seen: dict[str, int] = {}
         for table in edges(member.loop.plan, self._recursive):
-            batches = self._members[table].gone if gone else self._members[table].added
+            batches = self._batches(table, gone=gone)
             if fresh := batches[member.seen.get(table, 0) :]:
                 cuts[new(table)] = self._machine.united(fresh)
                 seen[table] = len(batches)

@@ -182,8 +182,14 @@ class _Passes:
     def say(self, progress: Progress) -> None:
         """One more."""
         self.count = (self.count or 0) + 1
-        detail = {"iteration": progress.iteration, "derived": progress.derived, "added": progress.added}
-        self._pass.say("refresh_iterated", self._name, **detail)
+        self._pass.say(
+            "refresh_iterated",
+            self._name,
+            iteration=progress.iteration,
+            derived=progress.derived,
+            added=progress.added,
+            removed=progress.removed,
+        )
 
 
 def weighed_by_fuse(

@@ -23,13 +23,12 @@ def never_deletes(patch: pytest.MonkeyPatch) -> None:
 
 
 def deletes_only_what_is_near(patch: pytest.MonkeyPatch) -> None:
-    news = fixpoint.Fixpoint._news
+    has_news = fixpoint.Fixpoint._has_news
 
-    def deaf(self: Any, member: Any, *, gone: bool = False) -> Any:
-        found = news(self, member, gone=gone)
-        return replace(found, cuts={}, seen={}) if gone else found
+    def deaf(self: Any, member: Any, *, gone: bool = False) -> bool:
+        return not gone and has_news(self, member)
 
-    patch.setattr(fixpoint.Fixpoint, "_news", deaf)
+    patch.setattr(fixpoint.Fixpoint, "_has_news", deaf)
 
 
 def derives_nothing_again(patch: pytest.MonkeyPatch) -> None:
@@ -83,9 +82,11 @@ def lets_what_came_take_nothing_away(patch: pytest.MonkeyPatch) -> None:
 
 def stops_after_one_pass(patch: pytest.MonkeyPatch) -> None:
     has_news = fixpoint.Fixpoint._has_news
-    patch.setattr(
-        fixpoint.Fixpoint, "_has_news", lambda self, member: self.iterations < 1 and has_news(self, member)
-    )
+
+    def tired(self: Any, member: Any, *, gone: bool = False) -> bool:
+        return has_news(self, member, gone=gone) and (gone or self.iterations < 1)
+
+    patch.setattr(fixpoint.Fixpoint, "_has_news", tired)
 
 
 def keeps_copies_of_what_is_gone(patch: pytest.MonkeyPatch) -> None:
