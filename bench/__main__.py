@@ -1,7 +1,8 @@
-"""`python -m bench`: measure everything, save the numbers, and print the table."""
+"""`python -m bench [topic …]`: measure everything, or some topics; save the numbers, and print the table."""
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -13,16 +14,22 @@ TOPICS = {"commits": commits.measure, "idle": idle.measure, "closure": closure.m
 
 def main() -> None:
     """Measure every topic in a folder of its own."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("topics", nargs="*", choices=[*TOPICS, "maintenance"], metavar="topic")
+    wanted = parser.parse_args().topics or [*TOPICS, "maintenance"]
     measured: dict[str, list[Row]] = {}
-    for topic, measure in TOPICS.items():
-        print(topic, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            measured[topic] = measure(Path(folder))
-        save(topic, measured[topic])
-    print()
-    print(table(measured))
-    print()
-    maintenance.main([])
+    for topic in wanted:
+        if topic in TOPICS:
+            print(topic, flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                measured[topic] = TOPICS[topic](Path(folder))
+            save(topic, measured[topic])
+    if measured:
+        print()
+        print(table(measured))
+        print()
+    if "maintenance" in wanted:
+        maintenance.main([])
 
 
 if __name__ == "__main__":
