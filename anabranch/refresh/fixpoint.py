@@ -145,6 +145,7 @@ class Fixpoint(Generic[Rows]):
         self._recursive = frozenset(self._members)
         self._old: Mapping[str, Rows] = {}
         self._outside: dict[str, Batch[Rows]] = {}
+        self._known: dict[tuple[str, int], Rows] = {}
         self._few_sources = True
         self.iterations = 0
         """Passes so far, those that take rows out and those that add some."""
@@ -409,10 +410,18 @@ class Fixpoint(Generic[Rows]):
         member = self._members[table]
         if not count:
             return member.start
+        if (found := self._known.get((table, count))) is not None:
+            return found
         names = member.loop.columns
         cuts = {START: Batch(member.start, 0), ADDED: self._machine.united(member.added[:count])}
         plan = UnionAll((member.loop.rows(START, few=False), member.loop.rows(ADDED, few=False)))
-        return self._machine.view(plan, names, self._bind(cuts, self._at_start))
+        found = self._machine.view(plan, names, self._bind(cuts, self._at_start))
+        # Readers see the same batches, and each looks more than once: but nobody looks back far.
+        self._known = {
+            key: rows for key, rows in self._known.items() if key[0] != table or key[1] >= count - 1
+        }
+        self._known[table, count] = found
+        return found
 
     def _few(self, cuts: Cuts[Rows]) -> bool:
         return all(batch.count <= FEW_ROWS for batch in cuts.values())
