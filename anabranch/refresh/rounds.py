@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from anabranch.algebra.plan import Delta, Plan, Scan, Stored
+from anabranch.algebra.plan import Delta, Plan, Scan, Stored, subplans
 from anabranch.engine.base import Frame
 from anabranch.parts import Parts
 from anabranch.refresh.fixpoint import Batch, Bind
@@ -47,7 +47,10 @@ class Rounds:
 
     def view(self, plan: Plan, columns: Sequence[str], bind: Bind[Rows]) -> Rows:
         """What a plan gives, under these names; computed whenever it is read."""
-        rendered = _rendered(plan, self._parts.engine.dialect, tuple(columns))
+        changed = frozenset(leaf.table for leaf in subplans(plan) if isinstance(leaf, Delta))
+        # Batches say themselves whether they are few; changes of tables outside are asked.
+        few = self._sources.few(changed)
+        rendered = _rendered(plan, self._parts.engine.dialect, tuple(columns), broadcast=few)
         frames = {
             placeholder: bind(leaf).frame
             for placeholder, leaf in rendered.leaves
@@ -105,5 +108,5 @@ class Rounds:
 
 
 @lru_cache(maxsize=1024)
-def _rendered(plan: Plan, dialect: Dialect, columns: tuple[str, ...]) -> Rendered:
-    return render(plan, dialect, columns, broadcast=True)
+def _rendered(plan: Plan, dialect: Dialect, columns: tuple[str, ...], *, broadcast: bool) -> Rendered:
+    return render(plan, dialect, columns, broadcast=broadcast)
