@@ -50,6 +50,9 @@ class Given:
     until: Database
     few_rows: bool = True
 
+    def few(self, changed: frozenset[str]) -> bool:
+        return True
+
     def frame(self, leaf: Scan | Delta) -> DuckFrame:
         before, after = self.since[leaf.table], self.until[leaf.table]
         if isinstance(leaf, Delta):
