@@ -229,8 +229,11 @@ class Watch:
     def _agrees(self, entry: Refresh) -> bool:
         """Whether all paths from any source to a version carry what the frontier says."""
         until = {str(source): lsn for source, lsn in entry.until.items()}
-        return all(
-            lsns == {self._source(name, until[name])[0]} for name, lsns in self._carried(entry).items()
+        carried = self._carried(entry)
+        # With nothing to do a frontier stays: it lacks a source that a query further up came to read, as
+        # long as that changed no row.
+        return carried.keys() <= until.keys() and all(
+            lsns == {self._source(name, until[name])[0]} for name, lsns in carried.items()
         )
 
     def _carried(self, entry: Refresh) -> dict[str, set[int]]:

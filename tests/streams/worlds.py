@@ -409,7 +409,7 @@ def live_through(lake: ab.Lake, clock: ab.ManualClock, seed: int, steps: int | N
         world.begin()
         world.live(world.chance.randint(15, 30) if steps is None else steps)
         world.end()
-    except (AssertionError, AnabranchError) as error:
+    except Exception as error:
         error.add_note(f"seed {seed}:\n" + "\n".join(world.story))
         raise
     return world.watch
