@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import anabranch as ab
-from anabranch.errors import AnabranchError, EngineFailed, InvalidOption, RefreshHeld
+from anabranch.errors import EngineFailed, InvalidOption, RefreshHeld
 from tests.streams.at_every_version import Watch
 
 COLUMNS = "id BIGINT, k BIGINT, v BIGINT, d BIGINT"
