@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from anabranch.algebra.monotone import not_monotone
+from anabranch.algebra.plan import Distinct, Filter, Generate, Join, Project, Scan, UnionAll
+from anabranch.algebra.scalar import Literal, Ref, equal
+from anabranch.delta.recurse import Loop
 from tests.recursion.draw import COLUMNS, Draw
-from tests.recursion.memory import Diverges, Kept, least
+from tests.recursion.memory import Diverges, Kept, least, zset
 
 PROGRAMS, ROUNDS = 150, 6
 
@@ -38,6 +41,22 @@ def live(seed: int) -> int:
 def test_random_recursive_tables_follow_random_changes() -> None:
     rounds = [live(seed) for seed in range(PROGRAMS)]
     assert sum(map(bool, rounds)) > PROGRAMS * 2 // 3
+
+
+def test_lists_are_followed_element_by_element() -> None:
+    """What is reached from 1, where every node lists those it leads to."""
+    given, reached, listed = (("n", "a"), ("l", "b")), (("x", "a"), ("m", "b")), (("y", "a"), ("o", "b"))
+    begin = Filter(Scan("e", given), equal(Ref("n"), Literal(1)))
+    each = Generate(Scan("r", reached), "explode", Ref("m"), ("z",))
+    step = Project(
+        Join(each, Scan("e", listed), "inner", equal(Ref("z"), Ref("y"))), (("n", Ref("y")), ("l", Ref("o")))
+    )
+    loop = Loop("r", Distinct(UnionAll((begin, step))), ("a", "b"))
+    columns = {"e": ("a", "b")}
+    kept = Kept([loop], columns, {"e": zset((1, (2, 3)), (2, (4,)), (3, (4,)), (4, (2,)), (5, (1,)))})
+    assert {row[0] for row in kept.contents["r"]} == {1, 2, 3, 4}
+    kept.change({"e": zset((1, (3,)), (2, (4,)), (3, ()), (4, (2,)), (5, (1,)))})
+    assert {row[0] for row in kept.contents["r"]} == {1, 3}
 
 
 @pytest.mark.slow
