@@ -47,6 +47,7 @@ from anabranch.looking.groups import (
     refresh_groups,
 )
 from anabranch.looking.history import RefreshRecord, refresh_history
+from anabranch.looking.picture import LakeGraph, lake_graph
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
 from anabranch.looking.verify import verify_stream_table
@@ -358,6 +359,10 @@ class Lake:
     def dependency_tree(self, name: str | None = None) -> DependencyTree:
         """Who reads whom; `print` it."""
         return dependency_tree(self._parts, name)
+
+    def graph(self) -> LakeGraph:
+        """Every table with its status, and who reads whom, as data."""
+        return lake_graph(self._parts)
 
     def diamond_groups(self) -> list[DiamondGroupMember]:
         """The stream tables that move together because data that flowed apart meets in them."""

@@ -72,6 +72,7 @@ STREAMS: dict[str, dict[str, Any]] = {
         "missing": "gated",
     },
     "dependency_tree": {"name": "kept"},
+    "graph": {},
     "diamond_groups": {},
     "drop_refresh_group": {"name": "none"},
     "drop_stream_table": {"name": "kept", "cascade": False},

@@ -1,0 +1,1 @@
+"""Project files: a folder that says which stream tables there are to be."""

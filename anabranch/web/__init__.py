@@ -1,0 +1,1 @@
+"""The service: scheduler, HTTP interface, page."""
