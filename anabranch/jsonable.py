@@ -26,6 +26,8 @@ def jsonable(value: object) -> Any:
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
+        case Decimal():
+            return str(value)
         case bytes():
             return base64.b64encode(value).decode("ascii")
         case Mapping():
