@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from anabranch.clock import stopwatch
 from anabranch.errors import AnabranchError
 from anabranch.events import Event
 from anabranch.lake import Lake
+from anabranch.ledger.pulse import Pulse
 from anabranch.looking.history import RefreshRecord
-from anabranch.looking.pulse import Pulse
 from anabranch.web.access import Access
 from anabranch.web.actions import Actions, ActionState
 from anabranch.web.events import Events
@@ -26,6 +26,8 @@ POLL_SECONDS = 0.3
 PAUSE_AFTER_TROUBLE = 2.0
 MAX_TOLD = 1000
 """Entries of the history that are counted and logged at a time; of more, the newest."""
+
+SchedulerState = Literal["leading", "waiting", "stopped"]
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class Service:
 
     # -- the scheduler ------------------------------------------------------------------------
 
-    def scheduler_state(self) -> str:
+    def scheduler_state(self) -> SchedulerState:
         """`leading`, `waiting` for another scheduler to stop, or `stopped`."""
         if self._scheduler is None or not self._scheduler.is_alive() or self.stop.is_set():
             return "stopped"

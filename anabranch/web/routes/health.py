@@ -8,7 +8,9 @@ from anabranch.errors import AnabranchError
 from anabranch.web.answers import answer
 from anabranch.web.models import Checks, Health, Readiness, problems
 from anabranch.web.routes.served import Served, router
+from anabranch.web.service import SchedulerState
 
+STOPPED: SchedulerState = "stopped"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 routes = router(tags=["health"])
@@ -23,11 +25,12 @@ async def healthz() -> Response:
 @routes.get("/readyz", response_model=Readiness, responses={**problems(), 503: {"model": Readiness}})
 def readyz(service: Served) -> Response:
     """Whether the catalog answers, and the scheduler runs if it should."""
+    catalog, scheduler = "ok", STOPPED
     try:
         service.lake.pulse()
-        catalog, scheduler = "ok", service.scheduler_state()
+        scheduler = service.scheduler_state()
     except AnabranchError as error:
-        catalog, scheduler = str(error), "stopped"
+        catalog = str(error)
     ready = catalog == "ok" and not service.stumbled()
     return answer(Readiness(ready, Checks(catalog, scheduler)), 200 if ready else 503)
 
