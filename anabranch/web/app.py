@@ -18,6 +18,7 @@ from anabranch.errors import AnabranchError, InvalidRequest, ServiceFailed, Unkn
 from anabranch.lake import Lake
 from anabranch.web.access import Access
 from anabranch.web.answers import Answer, refusal
+from anabranch.web.document import documented
 from anabranch.web.guard import Guard, Limits, protective_headers
 from anabranch.web.routes import actions, health, iceberg, sources, stream_tables, tables
 from anabranch.web.routes import lake as lake_routes
@@ -78,6 +79,7 @@ def build(
         app.include_router(module.routes)
     _page(app)
     _errors(app)
+    app.openapi = documented(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, limits=limits or Limits(), metrics=service.metrics)
     return app
 

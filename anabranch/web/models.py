@@ -49,7 +49,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class Readiness:
+class Ready:
     """Whether the service can do its work."""
 
     ready: bool

@@ -42,6 +42,7 @@ class Service:
         self.metrics = Metrics()
         self.actions = Actions(lake.clock, self._finished)
         self.stop = threading.Event()
+        self._over = threading.Event()
         self.explaining = threading.Semaphore(1)
         self._schedules = scheduler
         self._scheduler: threading.Thread | None = None
@@ -68,10 +69,14 @@ class Service:
         self.stop.set()
         self.events.close()
         done = self.actions.close(patience)
-        for thread in (self._scheduler, self._watcher):
-            if thread is not None:
-                thread.join(max(0.0, deadline - stopwatch()))
-                done = done and not thread.is_alive()
+        if self._scheduler is not None:
+            self._scheduler.join(max(0.0, deadline - stopwatch()))
+            done = done and not self._scheduler.is_alive()
+        self._over.set()
+        if self._watcher is not None:
+            self._watcher.join(max(1.0, deadline - stopwatch()))
+        if not done:
+            log.warning("what ran was abandoned", extra={"fields": {"event": "stop", "patience": patience}})
         return done
 
     # -- the scheduler ------------------------------------------------------------------------
@@ -111,7 +116,10 @@ class Service:
     # -- the watcher --------------------------------------------------------------------------
 
     def _watch(self, seen: Pulse) -> None:
-        while not self.stop.wait(POLL_SECONDS):
+        last = False
+        while not last:
+            # One look after the scheduler has stopped: what it did last is told, too.
+            last = self._over.wait(POLL_SECONDS)
             try:
                 now = self.lake.pulse()
                 if now != seen:
@@ -121,7 +129,7 @@ class Service:
                 log.warning(
                     "the lake can't be watched", extra={"fields": {"event": "watcher", "error": str(error)}}
                 )
-                self.stop.wait(PAUSE_AFTER_TROUBLE)
+                self._over.wait(PAUSE_AFTER_TROUBLE)
 
     def _tell(self, seen: Pulse, now: Pulse) -> None:
         """Count and log what was refreshed in between, and let everybody look again."""

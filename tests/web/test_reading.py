@@ -92,7 +92,7 @@ def test_the_graph_has_every_table_edge_and_group(client, shop):
         ("large", "report"),
         ("sales.customers", "sales.names"),
     }
-    assert {member["member_name"] for member in found["diamonds"]} == {"by_region", "large", "report"}
+    assert {member["member_name"] for member in found["diamonds"]} >= {"by_region", "large", "report"}
     assert found["lsn"] == shop.lsn
 
 

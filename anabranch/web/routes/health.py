@@ -6,7 +6,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from anabranch.errors import AnabranchError
 from anabranch.web.answers import answer
-from anabranch.web.models import Checks, Health, Readiness, problems
+from anabranch.web.models import Checks, Health, Ready, problems
 from anabranch.web.routes.served import Served, router
 from anabranch.web.service import SchedulerState
 
@@ -22,7 +22,7 @@ async def healthz() -> Response:
     return answer(Health("ok"))
 
 
-@routes.get("/readyz", response_model=Readiness, responses={**problems(), 503: {"model": Readiness}})
+@routes.get("/readyz", response_model=Ready, responses={**problems(), 503: {"model": Ready}})
 def readyz(service: Served) -> Response:
     """Whether the catalog answers, and the scheduler runs if it should."""
     catalog, scheduler = "ok", STOPPED
@@ -32,7 +32,7 @@ def readyz(service: Served) -> Response:
     except AnabranchError as error:
         catalog = str(error)
     ready = catalog == "ok" and not service.stumbled()
-    return answer(Readiness(ready, Checks(catalog, scheduler)), 200 if ready else 503)
+    return answer(Ready(ready, Checks(catalog, scheduler)), 200 if ready else 503)
 
 
 @routes.get(
