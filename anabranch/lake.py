@@ -29,6 +29,7 @@ from anabranch.lifecycle.watermarks import (
     ending_with,
     tell_of_watermark_groups_gone,
 )
+from anabranch.listing import Listing
 from anabranch.looking.cycles import CycleStatus, scc_status
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.fuses import FuseStatus, fuse_status
@@ -397,7 +398,7 @@ class Lake:
         if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_COMMITS_LISTED:
             raise InputError(f"a limit is a number from 1 to {MAX_COMMITS_LISTED}")
         with self._parts.catalog.database.reading() as connection:
-            return ledger.recent_commits(connection, limit)
+            return Listing(ledger.recent_commits(connection, limit))
 
     # -- keeping house ------------------------------------------------------------------------
 

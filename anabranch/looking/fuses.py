@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.listing import Listing
 from anabranch.parts import Parts
 from anabranch.refresh.fuse import AUTO, NEEDED, OFF, effective_ceiling
 from anabranch.refresh.pending import pending_changes
@@ -51,7 +52,7 @@ def fuse_status(parts: Parts) -> list[FuseStatus]:
                 reason=fuse_reason(stream, parts.settings),
             )
         )
-    return found
+    return Listing(found)
 
 
 def fuse_state(stream: StreamTable) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from anabranch.errors import InputError
 from anabranch.ledger.history import Refresh, read_refreshes
+from anabranch.listing import Listing
 from anabranch.names import TableName
 from anabranch.parts import Parts
 
@@ -18,6 +20,17 @@ MAX_LISTED = 1_000_000
 class RefreshRecord:
     """One refresh; `since` and `until` say which lsn of every base source the contents reflect."""
 
+    shown: ClassVar = (
+        "refresh_id",
+        "stream_table",
+        "action",
+        "status",
+        "rows_inserted",
+        "rows_deleted",
+        "started_at",
+        "seconds",
+        "reason",
+    )
     refresh_id: int
     stream_table: str
     action: str
@@ -48,7 +61,7 @@ def refresh_history(parts: Parts, name: str | None = None, limit: int = 100) -> 
         raise InputError(f"a limit is a number from 1 to {MAX_LISTED}")
     wanted = None if name is None else TableName.parse(name)
     with parts.catalog.database.reading() as connection:
-        return [_record(entry) for entry in read_refreshes(connection, wanted, limit)]
+        return Listing(map(_record, read_refreshes(connection, wanted, limit)))
 
 
 def _record(entry: Refresh) -> RefreshRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar
 
 from anabranch.gates.readiness import Readiness
 from anabranch.ledger import ledger
@@ -12,6 +13,7 @@ from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.ledger.watermarks import read_readiness
+from anabranch.listing import Listing
 from anabranch.looking.fuses import fuse_state, skipped_reason
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -26,6 +28,16 @@ from anabranch.schedule.work import schedules_in_force
 class StreamTableStatus:
     """One stream table: its state, its freshness, its trouble."""
 
+    shown: ClassVar = (
+        "name",
+        "status",
+        "effective_mode",
+        "effective_schedule",
+        "rows",
+        "lag_seconds",
+        "consecutive_failures",
+        "held",
+    )
     name: str
     status: str
     status_reason: str | None
@@ -102,7 +114,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 held=stream.held,
             )
         )
-    return found
+    return Listing(found)
 
 
 def _data_timestamp(
