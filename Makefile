@@ -8,7 +8,7 @@ UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt spec lock bench proof soak clean java
+.PHONY: help demo test check fmt spec lock docs bench proof soak clean java
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ lock: $(VENV)/dev.stamp ## Re-make constraints.txt with the newest versions that
 	$(INSTALL) $(UV)
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 \
 		--upgrade --fork-strategy fewest --no-header -o constraints.txt
+
+docs: $(VENV)/dev.stamp ## Make the documentation, in build/site; broken links are errors
+	$(BIN)/python -m tools.pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: java $(VENV)/dev.stamp ## Measure against bare Spark and bare pyiceberg
 	$(BIN)/python -m bench

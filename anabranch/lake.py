@@ -338,6 +338,8 @@ class Lake:
         """Run a statement: a SELECT gives a DataFrame, a change gives what it did."""
         return run_statement(self._parts, text)
 
+    # -- looking ------------------------------------------------------------------------------
+
     def explain(self, what: str) -> Explanation | StreamTableExplanation:
         """How a stream table, or a query, is maintained: strategy and reason per operator, which SQL runs.
 
