@@ -1,7 +1,7 @@
 """What the site takes from beside `docs/`, with links that fit both places.
 
-In the repository, changelog, contributing and security stand at the top and link to `docs/…`; in the site they
-stand among the other pages.
+In the repository, changelog, contributing and security stand at the top and link to `docs/…`; in the site
+they stand among the other pages.
 """
 
 from __future__ import annotations
