@@ -49,7 +49,7 @@ class Listing(list[T], Generic[T]):
     def _repr_html_(self) -> str:
         first = _first(self)
         if not first:
-            return page(element("span", "nothing", class_="quiet"))
+            return page(element("pre", super().__repr__()) if self else element("i", "nothing"))
         rest = [name for name in _columns(self) if name not in first and not _is_empty(self, name)]
         names = [*first, *rest]
         numbers = {name for name in names if _is_number(self, name)}

@@ -34,20 +34,29 @@ class RefreshRecord:
     refresh_id: int
     stream_table: str
     action: str
+    """`FULL`, `DIFFERENTIAL`, `REINITIALIZE`, `IMMEDIATE`, `NO_DATA` or `SKIP`."""
     status: str
+    """`SUCCEEDED`, `FAILED`, `ROLLED_BACK` (another member of its group failed) or `SKIPPED`."""
     reason: str | None
+    """Why this action, or why none."""
     started_at: datetime
     finished_at: datetime
     rows_inserted: int
     rows_deleted: int
     tick_watermark_lsn: int | None
+    """The lsn past which its tick read nothing."""
     since: Mapping[str, int]
+    """The frontier before."""
     until: Mapping[str, int]
+    """The frontier after."""
     group_id: int | None
     epoch: int | None
+    """How many times its group had published, with this."""
     scc_id: int | None
     fixpoint_iteration: int | None
+    """In a cycle: how many passes it took."""
     initiated_by: str
+    """`create`, `manual`, `scheduler` or `writer`."""
     error_code: str | None
     error: str | None
     lsn: int | None

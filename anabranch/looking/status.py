@@ -40,23 +40,34 @@ class StreamTableStatus:
     )
     name: str
     status: str
+    """`INITIALIZING`, `ACTIVE`, `SUSPENDED` or `ERROR`."""
     status_reason: str | None
     refresh_mode: str
+    """As it was asked for."""
     effective_mode: str | None
+    """What the last refresh did."""
     mode_reason: str | None
     schedule: str | None
+    """As it was asked for; None: by hand."""
     effective_schedule: str | None
+    """What `calculated` comes to."""
     last_refresh_at: datetime | None
     data_timestamp: datetime | None
     """Everything committed to its sources before this time is reflected."""
     lag_seconds: float | None
+    """How long ago that is."""
     consecutive_failures: int
+    """Scheduled refreshes that failed since the last that didn't."""
     last_error: str | None
     rows: int
     group_id: int | None
+    """The group that it is published with; None if it moves alone."""
     scc_id: int | None
+    """The cycle that it belongs to."""
     gated_by_sources: tuple[str, ...]
+    """The gated sources, near or far, that it waits for."""
     fuse_state: str
+    """`off`, `armed` or `blown`."""
     held: str | None
     """Why it, or its group, is not refreshed at the moment."""
 

@@ -15,9 +15,11 @@ class TableInfo:
 
     name: str
     kind: str
+    """`source` or `stream`."""
     schema: Schema
     rows: int
     lsn: int
+    """The commit that made its newest version."""
 
 
 def list_tables(moment: Moment) -> list[TableInfo]:

@@ -143,6 +143,11 @@ def test_an_empty_listing_says_so():
     assert page_of(Listing([])).text == "nothing"
 
 
+def test_what_has_no_columns_is_shown_as_a_list():
+    assert repr(Listing([1, 2])) == "[1, 2]"
+    assert page_of(Listing(["<b>"])).text == "['<b>']"
+
+
 def test_a_long_listing_is_cut_and_says_by_how_much():
     exact = Listing([Pair(number, 0) for number in range(SHOWN_ROWS)])
     longer = Listing([Pair(number, 0) for number in range(SHOWN_ROWS + 1200)])

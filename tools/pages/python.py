@@ -53,6 +53,21 @@ RECORDS = (
 )
 """What the calls return, where it is more than a value."""
 
+_ABOUT = {
+    "writing": (
+        "Each call is a transaction of its own. `attempt` is a name that you give to one try: a write whose\n"
+        "attempt was already committed, though its answer was lost, is found and not done twice."
+    ),
+    "whether sources are ready": "More in [Gates and watermarks](gates.md).",
+    "stream tables": (
+        "What the options mean, and how groups, failures and schedules work: [Stream tables](stream-tables.md);\n"
+        "fuses: [The fuse](fuse.md)."
+    ),
+    "looking": "How it looks in a notebook: [Notebooks and terminals](notebooks.md).",
+    "keeping house": "What to run when: [Operations](operations.md#keeping-house).",
+}
+"""What is to be said before the methods of a section."""
+
 _OF_A_TRANSACTION = (("write/transaction.py", "Transaction"), ("write/source_verbs.py", "SourceVerbs"))
 
 
@@ -63,6 +78,8 @@ def python_page() -> str:
     verbs = []
     for title, methods in lake.sections("Lake"):
         lines += [f"## {title[0].upper()}{title[1:]}", ""]
+        if title in _ABOUT:
+            lines += [_ABOUT[title], ""]
         for method in methods:
             lines += _called(method, "lake.")
             verbs.append(method.name)
