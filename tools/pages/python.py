@@ -60,8 +60,8 @@ _ABOUT = {
     ),
     "whether sources are ready": "More in [Gates and watermarks](gates.md).",
     "stream tables": (
-        "What the options mean, and how groups, failures and schedules work: [Stream tables](stream-tables.md);\n"
-        "fuses: [The fuse](fuse.md)."
+        "What the options mean, and how groups, failures and schedules work:\n"
+        "[Stream tables](stream-tables.md); fuses: [The fuse](fuse.md)."
     ),
     "looking": "How it looks in a notebook: [Notebooks and terminals](notebooks.md).",
     "keeping house": "What to run when: [Operations](operations.md#keeping-house).",
