@@ -334,8 +334,12 @@ class Lake:
         return frame
 
     def sql(self, text: str) -> Any:
-        """Run a statement: a SELECT gives a DataFrame, a change gives what it did."""
-        return run_statement(self._parts, text)
+        """Run a statement: a SELECT gives a DataFrame, a change gives what it did.
+
+        REFRESH STREAM TABLE gives its record, SHOW STREAM TABLES what `status` does, EXPLAIN STREAM TABLE
+        what `explain` does; the other statements about stream tables and gates give nothing.
+        """
+        return run_statement(self._parts, self._definitions, text)
 
     def explain(self, what: str) -> Explanation | StreamTableExplanation:
         """How a stream table, or a query, is maintained: strategy and reason per operator, which SQL runs.
