@@ -7,7 +7,8 @@
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
     ├── StreamTableError      AB6xx  stream tables and their refreshes
-    └── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
+    ├── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
+    └── CommandError          AB9xx  a call of the command line that can't be meant so
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -420,6 +421,39 @@ class FuseNotBlown(FuseError):
     """A fuse that has not blown can't be reset."""
 
     code = "AB721"
+
+
+# -- AB90x: the command line ----------------------------------------------------------------------
+
+
+class CommandError(AnabranchError):
+    """A call of the command line that can't be meant so."""
+
+    code = "AB900"
+
+
+class NoLakeGiven(CommandError):
+    """A command that doesn't know which lake is meant."""
+
+    code = "AB901"
+
+
+class NoSuchLake(CommandError):
+    """A place without a lake, for a command that wouldn't create one."""
+
+    code = "AB902"
+
+
+class InvalidSelector(CommandError):
+    """A selector of stream tables that can't be read."""
+
+    code = "AB903"
+
+
+class NothingSelected(CommandError):
+    """A selector that no stream table answers to."""
+
+    code = "AB904"
 
 
 def every_error() -> list[type[AnabranchError]]:

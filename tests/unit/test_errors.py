@@ -71,6 +71,11 @@ CODES = {
     "AB704": "InvalidWatermarkGroup",
     "AB720": "FuseError",
     "AB721": "FuseNotBlown",
+    "AB900": "CommandError",
+    "AB901": "NoLakeGiven",
+    "AB902": "NoSuchLake",
+    "AB903": "InvalidSelector",
+    "AB904": "NothingSelected",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -80,6 +85,7 @@ FAMILIES = {
     "5": errors.EngineError,
     "6": errors.StreamTableError,
     "7": errors.GateError,
+    "9": errors.CommandError,
 }
 EVERY = every_error()
 

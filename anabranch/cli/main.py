@@ -1,0 +1,17 @@
+"""The command line's entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.cli import status
+from anabranch.cli.app import app
+from anabranch.cli.session import Session
+
+COMMANDS = (status,)
+"""Modules that register commands when they are imported; what these need of the lake comes when they run."""
+
+
+def main(arguments: Sequence[str] | None = None, *, session: Session | None = None) -> None:
+    """Run one command, by default the process's own arguments, and exit with its code."""
+    app(args=None if arguments is None else list(arguments), prog_name="anabranch", obj=session)
