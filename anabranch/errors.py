@@ -8,7 +8,7 @@
     ├── EngineError           AB5xx  Spark and Java
     ├── StreamTableError      AB6xx  stream tables and their refreshes
     ├── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
-    └── CommandError          AB9xx  a call of the command line that can't be meant so
+    └── CommandError          AB90x  a call of the command line that can't be meant so
 
 Codes are public: they are never reused and never change their meaning.
 """

@@ -46,8 +46,10 @@ from anabranch.looking.groups import (
     diamond_groups,
     refresh_groups,
 )
+from anabranch.looking.health import Check, examine
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.picture import LakeGraph, lake_graph
+from anabranch.looking.settings import SettingInfo, settings
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
 from anabranch.looking.verify import verify_stream_table
@@ -410,6 +412,14 @@ class Lake:
         text = self._parts.settings.store(name, value)
         with self._parts.catalog.database.writing() as connection:
             ledger.store_setting(connection, name, text)
+
+    def settings(self) -> list[SettingInfo]:
+        """Every setting: the value in force, and where it comes from."""
+        return settings(self._parts)
+
+    def health(self) -> list[Check]:
+        """Whether the lake can be read, written and scheduled: what was looked at, and what was found."""
+        return examine(self._parts)
 
     def maintain(self) -> Upkeep:
         """Expire old versions, sweep files that nobody needs."""
