@@ -45,7 +45,8 @@ def fetched(frame: Any, limit: int) -> Rows:
 
 def previewed(lake: Lake, name: str, limit: int) -> Rows:
     """Some rows of a table, without Spark."""
-    return _of_arrow(lake.arrow(name), limit)
+    found = lake.preview(name, limit)
+    return Rows(tuple(each.name for each in found.columns), found.rows, found.total_rows > len(found.rows))
 
 
 def shown_rows(found: Rows) -> RenderableType:

@@ -17,7 +17,6 @@ from anabranch.cli.selected import AnySelectors, map_of
 from anabranch.cli.selectors import select
 from anabranch.cli.session import Session
 from anabranch.cli.words import counted, span, when
-from anabranch.clock import SystemClock
 
 if TYPE_CHECKING:
     from anabranch.lake import Lake
@@ -114,6 +113,6 @@ def _watch(session: Session, lake: Lake, names: Sequence[str] | None, interval: 
     ) as live:
         while not pause.is_set():
             found = looked(lake, names)
-            seen = Text(f"{when(SystemClock().now())} UTC, every {interval:g} s; Ctrl-C ends it", style="dim")
+            seen = Text(f"{when(lake.clock.now())} UTC, every {interval:g} s; Ctrl-C ends it", style="dim")
             live.update(Group(seen, shown(found, session.out.console.width)), refresh=True)
             pause.wait(interval)

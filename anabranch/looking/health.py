@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from anabranch.ledger.streams import ACTIVE, ERROR, INITIALIZING, read_streams
 from anabranch.ledger.vitals import Vitals, read_vitals
+from anabranch.looking.pulse import leading_scheduler
 from anabranch.parts import Parts
-from anabranch.schedule.lease import SCHEDULER
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 TOLERATED_DRIFT = timedelta(seconds=2)
@@ -30,12 +30,12 @@ class Check:
 def examine(parts: Parts) -> list[Check]:
     """Look at catalog, warehouse, clocks, scheduler and stream tables. Changes nothing, starts no Spark."""
     with parts.catalog.database.reading() as connection:
-        vitals = read_vitals(connection, SCHEDULER)
+        vitals = read_vitals(connection)
         states = Counter(stream.status for stream in read_streams(connection).values())
     return [
         Check("catalog", OK, f"{parts.catalog.database.shown()}, schema at step {vitals.step}"),
         *_warehouse_and_clocks(parts, vitals),
-        _scheduler(parts, vitals, sum(states.values())),
+        _scheduler(parts, sum(states.values())),
         _stream_tables(states),
     ]
 
@@ -73,10 +73,10 @@ def _clock(name: str, theirs: datetime, earliest: datetime, latest: datetime) ->
     )
 
 
-def _scheduler(parts: Parts, vitals: Vitals, stream_tables: int) -> Check:
-    if vitals.leads_until is not None and vitals.leads_until > parts.clock.now():
-        until = f"{vitals.leads_until:%Y-%m-%d %H:%M:%S}"
-        return Check("scheduler", OK, f"one leads, in term {vitals.term}; its lease runs until {until} UTC")
+def _scheduler(parts: Parts, stream_tables: int) -> Check:
+    if (leader := leading_scheduler(parts)) is not None:
+        until = f"{leader.leads_until:%Y-%m-%d %H:%M:%S}"
+        return Check("scheduler", OK, f"one leads, in term {leader.term}; its lease runs until {until} UTC")
     if not stream_tables:
         return Check("scheduler", OK, "none runs, and there is nothing to schedule")
     return Check(

@@ -76,6 +76,22 @@ CODES = {
     "AB902": "NoSuchLake",
     "AB903": "InvalidSelector",
     "AB904": "NothingSelected",
+    "AB920": "ServiceError",
+    "AB921": "TokenNeeded",
+    "AB922": "ForeignOrigin",
+    "AB923": "ForeignHost",
+    "AB924": "RequestTooLarge",
+    "AB925": "NotJson",
+    "AB926": "InvalidRequest",
+    "AB927": "TooManyRequests",
+    "AB928": "AlreadyRunning",
+    "AB929": "UnknownAction",
+    "AB930": "UnknownRoute",
+    "AB931": "WrongMethod",
+    "AB932": "ServiceBusy",
+    "AB933": "UnsafeAddress",
+    "AB934": "InvalidServiceOption",
+    "AB935": "ServiceFailed",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -86,6 +102,8 @@ FAMILIES = {
     "6": errors.StreamTableError,
     "7": errors.GateError,
     "90": errors.CommandError,
+    "92": errors.ServiceError,
+    "93": errors.ServiceError,
 }
 EVERY = every_error()
 
