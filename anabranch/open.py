@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anabranch.clock import Clock, SystemClock
-from anabranch.engine.spark import SparkEngine
+from anabranch.engine.base import Engine
+from anabranch.engine.late import LateEngine
 from anabranch.errors import InputError, InvalidLocation
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
@@ -56,12 +57,18 @@ def open_parts(
         warehouse=warehouse,
         reader=reader,
         catalog=Catalog(database, reader, clock, failpoints, observer),
-        engine=SparkEngine(spark, zone=settings["time_zone"], observer=observer),
+        engine=cast(Engine, LateEngine(lambda: _spark_engine(spark, settings["time_zone"], observer))),
         settings=settings,
         clock=clock,
         failpoints=failpoints,
         observer=observer,
     )
+
+
+def _spark_engine(spark: Any, zone: str, observer: Observer) -> Engine:
+    from anabranch.engine.spark import SparkEngine
+
+    return SparkEngine(spark, zone=zone, observer=observer)
 
 
 def _enter(database: Database, uri: str, clock: Clock, failpoints: Failpoints) -> dict[str, str]:

@@ -8,7 +8,7 @@ from anabranch import errors
 from anabranch.errors import AnabranchError
 
 REMEDIES: Mapping[type[AnabranchError], str] = {
-    AnabranchError: "Never raised itself: catch it to catch them all.",
+    AnabranchError: "Read its detail and its hint.",
     errors.InputError: "Correct the argument that the message names. Nothing was written.",
     errors.InvalidName: "Use letters, digits and underscores, and no word that SQL reserves.",
     errors.NameTaken: "Choose another name, drop what has it, or say `if_not_exists=True`.",
@@ -67,6 +67,27 @@ REMEDIES: Mapping[type[AnabranchError], str] = {
     errors.InvalidWatermarkGroup: "Correct what it names: two or more sources, and a tolerance.",
     errors.FuseError: "Look at `lake.fuse_status()`.",
     errors.FuseNotBlown: "Nothing is to be decided; if it is suspended for another reason, resume it.",
+    errors.CommandError: "Look at the command's `--help`.",
+    errors.NoLakeGiven: "Say `--lake`, set `ANABRANCH_LAKE`, or go to a folder with an anabranch.yml.",
+    errors.NoSuchLake: "Correct the place, or create a lake there first.",
+    errors.InvalidSelector: "Write `name`, `+name`, `name+` or `+name+`; `*` and `?` stand for anything.",
+    errors.NothingSelected: "Look at `anabranch status` for the names that there are.",
+    errors.ServiceError: "Correct the request, or the options with which the service was started.",
+    errors.TokenNeeded: "Send the service's token: `Authorization: Bearer …`.",
+    errors.ForeignOrigin: "Open the service's own page, or call it from a program.",
+    errors.ForeignHost: "Call it localhost, or start it with `--allow-host` for its name.",
+    errors.RequestTooLarge: "Send less at once.",
+    errors.NotJson: "Send the body with `Content-Type: application/json`.",
+    errors.InvalidRequest: "Correct the body or the parameter that the message names.",
+    errors.TooManyRequests: "Wait a few seconds, then go on more slowly.",
+    errors.AlreadyRunning: "Follow the action that runs, or wait until it is done.",
+    errors.UnknownAction: "Begin it again; actions that are done are remembered for a while only.",
+    errors.UnknownRoute: "Look at the service's own list of paths.",
+    errors.WrongMethod: "Use a method that the path takes.",
+    errors.ServiceBusy: "Try again when some of it is done.",
+    errors.UnsafeAddress: "Give a token (`--token-file` or `ANABRANCH_TOKEN`), or listen on 127.0.0.1.",
+    errors.InvalidServiceOption: "Correct the option that the message names.",
+    errors.ServiceFailed: "Look at the service's log, and report it.",
 }
 
 

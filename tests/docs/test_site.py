@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from anabranch import remedies
-from anabranch.errors import InputError, InvalidName, every_error
+from anabranch.errors import AnabranchError, InputError, InvalidName, every_error
 from anabranch.remedies import REMEDIES, remedy
 from tools.pages import DOCS, PAGES
 
@@ -102,6 +102,9 @@ def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
 
 def test_every_error_says_what_to_do_in_a_sentence_or_two():
     for kind in every_error():
+        assert kind is AnabranchError or remedy(kind) != REMEDIES[AnabranchError], (
+            f"{kind}: nor has its family"
+        )
         assert remedy(kind).endswith("."), kind
         assert len(remedy(kind)) < 120, kind
     assert set(REMEDIES) <= set(every_error())

@@ -74,6 +74,10 @@ class DuckFrame:
         )
         print("\n".join([rule, head, rule, *rows, rule]))
 
+    def limit(self, rows: int) -> DuckFrame:
+        """No more rows than that."""
+        return DuckFrame(self.arrow.slice(0, rows))
+
     def count(self) -> int:
         """How many rows there are."""
         return int(self.arrow.num_rows)

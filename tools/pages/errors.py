@@ -30,13 +30,16 @@ changed nothing. What is no error but worth knowing is a Python warning of class
 def errors_page() -> str:
     """Every error by its code, family by family: what it means, and what to do."""
     lines = [_INTRODUCTION]
-    for kind in every_error():
-        if kind.__base__ is AnabranchError:
-            lines += ["", f"## {kind.code[:3]}xx: {_meaning(kind)}", ""]
-            lines += head("code", "class", "meaning", "what to do")
-        if kind is not AnabranchError:
-            lines.append(row(f"`{kind.code}`", f"`{kind.__name__}`", _meaning(kind) + ".", remedy(kind)))
-    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+    for family in sorted(AnabranchError.__subclasses__(), key=lambda kind: kind.code):
+        members = [kind for kind in every_error() if issubclass(kind, family)]
+        lines += [f"## {family.code} to {members[-1].code}: {_meaning(family)}", ""]
+        lines += head("code", "class", "meaning", "what to do")
+        lines += [
+            row(f"`{kind.code}`", f"`{kind.__name__}`", _meaning(kind) + ".", remedy(kind))
+            for kind in members
+        ]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _meaning(kind: type[AnabranchError]) -> str:
