@@ -13,15 +13,15 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
-def run_page(name: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Execute all blocks in one namespace, on the lines where they stand.
+def run_page(name: str, after: str = "# ") -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Execute all blocks below a heading (the first, if none is named) in one namespace, on their lines.
 
     The names they leave; and for each block that is followed by one of text, what it printed and that text.
     """
     text = (DOCS / name).read_text("utf-8")
     names: dict[str, Any] = {}
     said = []
-    for lines, code, promised in _blocks(text):
+    for lines, code, promised in _blocks(text, text.index(after)):
         printed = StringIO()
         with redirect_stdout(printed):
             exec(compile("\n" * lines + code, name, "exec"), names)
@@ -30,8 +30,8 @@ def run_page(name: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     return names, said
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str, str | None]]:
-    for block in BLOCK.finditer(text):
+def _blocks(text: str, start: int) -> Iterator[tuple[int, str, str | None]]:
+    for block in BLOCK.finditer(text, start):
         yield text.count("\n", 0, block.start(1)), block[1], block[2]
 
 
