@@ -89,6 +89,8 @@ class StreamTableExplanation:
             )
         )
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         rows = (element("tr", element("th", word), element("td", text)) for word, text in self.facts)
         return page(

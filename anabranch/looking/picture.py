@@ -70,19 +70,34 @@ class LakeGraph:
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
 
+    def __repr__(self) -> str:
+        reads = self._reads()
+        width = max((len(node.name) for node in self.nodes[:SHOWN_ROWS]), default=0)
+        lines = [f"lsn {self.lsn:,}, {len(self.nodes):,} tables"]
+        for node in self.nodes[:SHOWN_ROWS]:
+            made = f" <- {', '.join(reads[node.name])}" if node.name in reads else ""
+            lines.append(f"  {node.name:<{width}}  {node.about}{made}")
+        if len(self.nodes) > SHOWN_ROWS:
+            lines.append(f"  … and {len(self.nodes) - SHOWN_ROWS:,} more")
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
-        arrows = [(edge.source, edge.reader) for edge in self.edges]
         caption = element("div", f"lsn {self.lsn:,}, {len(self.nodes):,} tables", class_="quiet")
         if len(self.nodes) <= MAX_DRAWN:
+            arrows = [(edge.source, edge.reader) for edge in self.edges]
             return page(drawing(list(map(_box, self.nodes)), arrows), caption)
-        reads: dict[str, list[str]] = {}
-        for source, reader in arrows:
-            reads.setdefault(reader, []).append(source)
+        reads = self._reads()
         rows = (
             [element("td", text) for text in (node.name, node.about, ", ".join(reads.get(node.name, ())))]
             for node in self.nodes[:SHOWN_ROWS]
         )
         return page(caption, table(("table", "about", "reads"), rows, len(self.nodes) - SHOWN_ROWS))
+
+    def _reads(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.reader, []).append(edge.source)
+        return found
 
 
 def _box(node: GraphNode) -> Box:

@@ -66,6 +66,8 @@ class DependencyTree:
             blocks.append("\n".join([title, *(f"  {line}" for line in lines or ["nothing"])]))
         return "\n\n".join(blocks)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         left = [SHOWN]
         return page(

@@ -96,6 +96,8 @@ class Explanation:
             sections.append((f"SQL of the change{of}, when every source changed", _sql_text(part.statements)))
         return "\n\n".join(f"{title}\n{indent(text, INDENT)}" for title, text in sections)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return page(*self.blocks())
 

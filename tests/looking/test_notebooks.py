@@ -195,6 +195,12 @@ def test_a_circle_is_drawn_too():
     assert drawing(boxes, arrows).count("stroke-dasharray") == 2
 
 
+def test_a_terminal_lists_the_graph_with_what_each_table_is_made_from(shop):
+    lines = repr(shop.graph()).splitlines()
+    assert lines[0] == f"lsn {shop.lsn}, 4 tables"
+    assert lines[-1] == "  summary     ACTIVE, 1 row, group 1 <- by_product, by_region"
+
+
 def test_a_graph_without_tables_is_drawn(duck_lake):
     assert "0 tables" in page_of(duck_lake.graph()).text
 
@@ -214,6 +220,15 @@ def test_a_hostile_name_is_drawn_as_text():
 
 
 # -- trees and explanations -----------------------------------------------------------------------
+
+
+def test_a_terminal_shows_trees_and_explanations_as_they_are_printed(shop):
+    for value in (
+        shop.dependency_tree(),
+        shop.explain("by_region"),
+        shop.explain("SELECT region FROM sales"),
+    ):
+        assert repr(value) == str(value)
 
 
 def test_a_tree_is_a_nested_list_of_the_same_names(shop):
