@@ -30,6 +30,7 @@ from anabranch.lifecycle.watermarks import (
     tell_of_watermark_groups_gone,
 )
 from anabranch.looking.cycles import CycleStatus, scc_status
+from anabranch.looking.definition import StreamTableInfo, describe_stream_table
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.fuses import FuseStatus, fuse_status
 from anabranch.looking.gates import (
@@ -46,8 +47,12 @@ from anabranch.looking.groups import (
     diamond_groups,
     refresh_groups,
 )
+from anabranch.looking.health import Check, examine
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.picture import LakeGraph, lake_graph
+from anabranch.looking.pulse import Pulse, SchedulerInfo, leading_scheduler, pulse
+from anabranch.looking.settings import SettingInfo, settings
+from anabranch.looking.sources import SourceInfo, sources
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
 from anabranch.looking.verify import verify_stream_table
@@ -55,6 +60,7 @@ from anabranch.names import TableName
 from anabranch.open import check_kind, open_parts
 from anabranch.parts import Parts
 from anabranch.read.looking import TableInfo, list_tables
+from anabranch.read.preview import Preview, preview
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
 from anabranch.refresh.definitions import Definitions
@@ -306,6 +312,16 @@ class Lake:
     # -- reading ------------------------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        """What the lake's folder is called."""
+        return self._parts.warehouse.uri.rsplit("/", 2)[-2]
+
+    @property
+    def clock(self) -> Clock:
+        """Where the lake's time and identities come from."""
+        return self._parts.clock
+
+    @property
     def lsn(self) -> int:
         """The number of the newest commit."""
         return self._parts.catalog.moment().lsn
@@ -319,6 +335,10 @@ class Lake:
     def arrow(self, name: str, *, as_of: int | None = None) -> Any:
         """The same as an Arrow table: no Spark, but all of it in memory."""
         return arrow_of(self._parts, self._parts.catalog.moment(as_of).version(TableName.parse(name)))
+
+    def preview(self, name: str, limit: int = 50) -> Preview:
+        """Some rows of a table to look at: no Spark, and no more of the table in memory than they need."""
+        return preview(self._parts, name, limit)
 
     def snapshot(self, *, as_of: int | None = None) -> Snapshot:
         """One pinned lsn, now or an earlier one; all reads through it agree."""
@@ -357,6 +377,22 @@ class Lake:
     def status(self) -> list[StreamTableStatus]:
         """How every stream table is doing."""
         return status(self._parts)
+
+    def describe_stream_table(self, name: str) -> StreamTableInfo:
+        """A stream table's query, options, columns, status, and what it moves with. Needs no Spark."""
+        return describe_stream_table(self._parts, name)
+
+    def sources(self) -> list[SourceInfo]:
+        """Every source: whether it is ready, how far it is loaded, who reads it."""
+        return sources(self._parts)
+
+    def leading_scheduler(self) -> SchedulerInfo | None:
+        """The scheduler that leads, in whatever process; None if none does."""
+        return leading_scheduler(self._parts)
+
+    def pulse(self) -> Pulse:
+        """A cheap look: it changes when anything does that a person could see."""
+        return pulse(self._parts)
 
     def refresh_history(self, name: str | None = None, limit: int = 100) -> list[RefreshRecord]:
         """The newest refreshes, of one stream table or of all, newest first."""
@@ -412,6 +448,14 @@ class Lake:
         text = self._parts.settings.store(name, value)
         with self._parts.catalog.database.writing() as connection:
             ledger.store_setting(connection, name, text)
+
+    def settings(self) -> list[SettingInfo]:
+        """Every setting: the value in force, and where it comes from."""
+        return settings(self._parts)
+
+    def health(self) -> list[Check]:
+        """Whether the lake can be read, written and scheduled: what was looked at, and what was found."""
+        return examine(self._parts)
 
     def maintain(self) -> Upkeep:
         """Expire old versions, sweep files that nobody needs."""

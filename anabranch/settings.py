@@ -173,24 +173,30 @@ class Settings:
     ) -> None:
         environment = os.environ if environment is None else environment
         self._values = {name: setting.read(setting.default) for name, setting in SETTINGS.items()}
-        self._fixed: set[str] = set()
+        self._origins: dict[str, str] = {}
         for name, kept in (stored or {}).items():
             if name in SETTINGS:
                 self._values[name] = read_setting(name, kept)
+                self._origins[name] = "lake"
         for name in SETTINGS:
             if (text := environment.get(ENVIRONMENT_PREFIX + name.upper())) is not None:
                 self._values[name] = read_setting(name, text)
-                self._fixed.add(name)
+                self._origins[name] = "environment"
         for name, value in arguments.items():
             self._values[name] = read_setting(name, value)
-            self._fixed.add(name)
+            self._origins[name] = "argument"
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
+    def origin(self, name: str) -> str:
+        """Where a value comes from: `argument`, `environment`, `lake` or `default`."""
+        return self._origins.get(name, "default")
+
     def store(self, name: str, value: object) -> str:
         """Take a value that the lake stores; its text. Arguments and environment stay in force."""
         typed = read_setting(name, value)
-        if name not in self._fixed and not SETTINGS[name].at_opening:
+        if self.origin(name) in ("lake", "default") and not SETTINGS[name].at_opening:
             self._values[name] = typed
+            self._origins[name] = "lake"
         return setting_text(value)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from anabranch.cli.exits import MEANINGS, ExitCode, exit_code_of
 from anabranch.cli.output import Format, Output
@@ -27,7 +28,13 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 LakeOption = Annotated[
     str | None,
-    typer.Option("--lake", metavar="PATH", envvar="ANABRANCH_LAKE", help="The lake's folder or address."),
+    typer.Option(
+        "--lake",
+        metavar="PATH",
+        envvar="ANABRANCH_LAKE",
+        show_envvar=False,
+        help="The lake's folder or address (ANABRANCH_LAKE).",
+    ),
 ]
 CatalogOption = Annotated[
     str | None,
@@ -35,7 +42,8 @@ CatalogOption = Annotated[
         "--catalog",
         metavar="URL",
         envvar="ANABRANCH_CATALOG",
-        help="Its catalog database, if that is not the SQLite file inside the lake.",
+        show_envvar=False,
+        help="Its catalog, if that is no SQLite file inside (ANABRANCH_CATALOG).",
     ),
 ]
 ProjectOption = Annotated[
@@ -44,16 +52,23 @@ ProjectOption = Annotated[
         "--project",
         metavar="DIR",
         envvar="ANABRANCH_PROJECT",
-        help="The folder with the anabranch.yml that names the lake, if it is not this one.",
+        show_envvar=False,
+        help="The folder of the anabranch.yml that names the lake (ANABRANCH_PROJECT).",
     ),
 ]
 EnvOption = Annotated[
     str | None,
-    typer.Option("--env", metavar="NAME", envvar="ANABRANCH_ENV", help="The environment of the project."),
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        envvar="ANABRANCH_ENV",
+        show_envvar=False,
+        help="The environment of that project (ANABRANCH_ENV).",
+    ),
 ]
 OutputOption = Annotated[
     Format | None,
-    typer.Option("--output", "-o", help="A table for people (the default), or JSON for programs."),
+    typer.Option("--output", "-o", help="Tables for people (the default), or JSON for programs."),
 ]
 DebugOption = Annotated[
     bool | None,
@@ -65,9 +80,8 @@ QuietOption = Annotated[
         "--quiet", "-q", help="Only results and errors: no notices, no progress.", show_default=False
     ),
 ]
-ColorOption = Annotated[
-    bool | None,
-    typer.Option("--color/--no-color", help="Colours; NO_COLOR turns them off too.", show_default=False),
+NoColorOption = Annotated[
+    bool | None, typer.Option("--no-color", help="No colours (NO_COLOR).", show_default=False)
 ]
 EVERYWHERE: dict[str, Any] = {
     "lake": LakeOption,
@@ -77,15 +91,42 @@ EVERYWHERE: dict[str, Any] = {
     "output": OutputOption,
     "debug": DebugOption,
     "quiet": QuietOption,
-    "color": ColorOption,
+    "no_color": NoColorOption,
 }
 """Accepted before a command, and after it."""
 
 _CODES = " · ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
 EPILOG = f"Exit codes: {_CODES}."
 
+ORDER = """
+    demo init plan apply
+    status history graph groups cycles tables preview explain verify
+    refresh tick run serve
+    sql suspend resume drop fuse
+    gate ungate gates watermark
+    settings set maintain compact doctor
+""".split()
+PANELS = ("Begin", "Look", "Refresh", "Change", "Sources", "Keep house")
+"""In which order the help lists the commands, and under which titles."""
+
+
+class Commands(TyperGroup):
+    """The commands, in the order of the help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in order."""
+
+        def rank(name: str) -> tuple[int, int]:
+            panel = getattr(self.commands[name], "rich_help_panel", None)
+            titled = PANELS.index(panel) if panel in PANELS else len(PANELS)
+            return titled, ORDER.index(name) if name in ORDER else len(ORDER)
+
+        return sorted(self.commands, key=rank)
+
+
 app = typer.Typer(
     name="anabranch",
+    cls=Commands,
     help="Keep derived tables fresh on Spark: look at a lake's stream tables, refresh them, schedule them.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -94,10 +135,10 @@ app = typer.Typer(
 )
 
 
-def subcommands(name: str, help: str) -> typer.Typer:
-    """A group of commands that share their first word."""
-    made = typer.Typer(help=help, no_args_is_help=True)
-    app.add_typer(made, name=name)
+def subcommands(name: str, help: str, *, panel: str | None = None, alone: bool = False) -> typer.Typer:
+    """A group of commands that share their first word; `alone`: which does something by itself too."""
+    made = typer.Typer(help=help, no_args_is_help=not alone)
+    app.add_typer(made, name=name, rich_help_panel=panel)
     return made
 
 
@@ -121,6 +162,25 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+def default_command(*, within: typer.Typer) -> Callable[[Function], Function]:
+    """Register a function of a session as what a group of commands does without a further word."""
+
+    def register(function: Function) -> Function:
+        alone = _surrounded(function)
+
+        @wraps(alone)
+        def called(ctx: typer.Context, **arguments: Any) -> None:
+            if ctx.invoked_subcommand is None:
+                alone(ctx, **arguments)
+            else:
+                ctx.obj = _with(ctx.obj, Options(**{name: arguments[name] for name in EVERYWHERE}))
+
+        within.callback(invoke_without_command=True)(called)
+        return function
+
+    return register
+
+
 @app.callback()
 def everywhere(
     ctx: typer.Context,
@@ -131,7 +191,7 @@ def everywhere(
     output: OutputOption = None,
     debug: DebugOption = None,
     quiet: QuietOption = None,
-    color: ColorOption = None,
+    no_color: NoColorOption = None,
     version: Annotated[
         bool,
         typer.Option(
@@ -143,7 +203,7 @@ def everywhere(
     ] = False,
 ) -> None:
     """Take the options that stand before the command."""
-    given = Options(lake, catalog, project, env, output, debug, quiet, color)
+    given = Options(lake, catalog, project, env, output, debug, quiet, no_color)
     ctx.obj = _with(ctx.obj or Session(), given)
 
 
@@ -242,4 +302,4 @@ def quiet_exit(code: ExitCode) -> typer.Exit:
     return typer.Exit(int(code))
 
 
-__all__ = ["EVERYWHERE", "app", "command", "quiet_exit", "subcommands"]
+__all__ = ["EVERYWHERE", "app", "command", "default_command", "quiet_exit", "subcommands"]

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.cli import status
+from anabranch.cli import (
+    demo,
+    doctor,
+    explain,
+    fuses,
+    gates,
+    graph,
+    groups,
+    history,
+    lifecycle,
+    refreshing,
+    run,
+    serve,
+    settings,
+    sql,
+    status,
+    tables,
+    upkeep,
+    verify,
+    watermarks,
+)
 from anabranch.cli.app import app
 from anabranch.cli.session import Session
 
-COMMANDS = (status,)
+COMMANDS = (
+    *(demo, status, history, graph, groups, explain, verify, tables),
+    *(refreshing, run, serve, sql, lifecycle, fuses, gates, watermarks, upkeep, settings, doctor),
+)
 """Modules that register commands when they are imported; what these need of the lake comes when they run."""
 
 

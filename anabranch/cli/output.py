@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TextIO, TypeVar
 
-from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +24,10 @@ from anabranch.jsonable import jsonable
 
 WIDE = 1_000
 """Columns of an output that is no terminal: nothing is folded, so that other programs can read it."""
+
+FOLDED = 16
+"""To how many columns a text may be folded."""
+GAP = 2
 
 Record = TypeVar("Record")
 
@@ -45,7 +48,9 @@ class Column(Generic[Record]):
     style: Callable[[Record], str] = lambda record: ""
     right: bool = False
     whole: bool = False
-    """It is never folded: a name, a number."""
+    """It is never folded: a time, a number."""
+    spare: int = 0
+    """Where there is no room for all columns, the one with the highest number goes first; 0 stays."""
 
 
 class Output:
@@ -71,11 +76,12 @@ class Output:
         else:
             self.console.print(shown())
 
-    def records(
-        self, records: Sequence[Record], columns: Sequence[Column[Record]], *, none: str, title: str = ""
-    ) -> None:
+    def records(self, records: Sequence[Record], columns: Sequence[Column[Record]], *, none: str) -> None:
         """A list of values, a row each; `none` says that there are none."""
-        self.result(list(records), lambda: table(records, columns, title) if records else text(none, "dim"))
+        self.result(
+            list(records),
+            lambda: table(records, columns, self.console.width) if records else text(none, "dim"),
+        )
 
     def done(self, value: object, message: str) -> None:
         """What a command did: a line, which --quiet leaves out."""
@@ -125,24 +131,50 @@ def text(message: str, style: str = "") -> Text:
 
 def cell(value: object, style: str = "") -> Text:
     """A value in a table; nothing is a dash."""
-    if value is None or value == "":
+    if value is None or value in ("", (), []):
         return Text("-", style="dim")
     return Text(one_line(_said(value)), style=style)
 
 
-def table(records: Iterable[Record], columns: Sequence[Column[Record]], title: str = "") -> Table:
-    """A table with a row per record."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left")
-    for column in columns:
+def table(
+    records: Iterable[Record], columns: Sequence[Column[Record]], width: int, *, title: str = ""
+) -> Table:
+    """A table with a row per record, with as many columns as have room."""
+    rows = [[cell(column.cell(record), column.style(record)) for column in columns] for record in records]
+    shown, fits = _with_room(columns, rows, width)
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title or None, title_justify="left")
+    for place in shown:
+        column = columns[place]
         made.add_column(
             Text(column.title),
             justify="right" if column.right else "left",
             no_wrap=column.whole,
             overflow="fold",
+            min_width=_least(column, rows, place) if fits else None,
         )
-    for record in records:
-        made.add_row(*(cell(column.cell(record), column.style(record)) for column in columns))
+    for row in rows:
+        made.add_row(*(row[place] for place in shown))
     return made
+
+
+def _with_room(
+    columns: Sequence[Column[Any]], rows: Sequence[Sequence[Text]], width: int
+) -> tuple[list[int], bool]:
+    """The places of the columns that are shown, and whether there is room for them."""
+    shown = list(range(len(columns)))
+    while sum(_least(columns[place], rows, place) + GAP for place in shown) - GAP > width:
+        spare = max(shown, key=lambda place: columns[place].spare)
+        if not columns[spare].spare:
+            return shown, False
+        shown.remove(spare)
+    return shown, True
+
+
+def _least(column: Column[Any], rows: Sequence[Sequence[Text]], place: int) -> int:
+    """The width that a column needs; a text may be folded."""
+    longest = max((row[place].cell_len for row in rows), default=0)
+    wide = longest if column.whole else min(longest, FOLDED)
+    return max(wide, *(len(word) for word in column.title.split()), 1)
 
 
 def _said(value: Any) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.cli.output import Format, Output
+from anabranch.cli.progress import Work
 from anabranch.errors import NoLakeGiven, NoSuchLake
 from anabranch.events import Event, Observer
 
@@ -48,7 +49,7 @@ class Options:
     output: Format | None = None
     debug: bool | None = None
     quiet: bool | None = None
-    color: bool | None = None
+    no_color: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Session:
         """Where results, notes and errors go."""
         return Output(
             form=self.options.output or Format.table,
-            color=self.options.color is not False,
+            color=not self.options.no_color,
             quiet=bool(self.options.quiet),
         )
 
@@ -103,6 +104,12 @@ class Session:
             yield
         finally:
             self.watchers.remove(watcher)
+
+    @contextmanager
+    def progress(self, *, total: int | None = None, what: str = "") -> Iterator[Work]:
+        """Show on a terminal what the lake does meanwhile; with `total`, how much of it is done."""
+        with Work(self.out, total=total, what=what) as work, self.watched(work.see):
+            yield work
 
     def tell(self, event: Event) -> None:
         """The observer of the lake: passes on to those who watch."""

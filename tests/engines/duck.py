@@ -60,6 +60,10 @@ class DuckFrame:
         """One row, if there is any."""
         return next(iter(self.collect()), None)
 
+    def limit(self, rows: int) -> DuckFrame:
+        """No more rows than that."""
+        return DuckFrame(self.arrow.slice(0, rows))
+
     def count(self) -> int:
         """How many rows there are."""
         return int(self.arrow.num_rows)
