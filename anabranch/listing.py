@@ -114,6 +114,8 @@ def _text(value: object, width: int) -> str:
             text = ", ".join(_text(entry, width) for entry in value)
         case Mapping():
             text = ", ".join(f"{key}: {_text(entry, width)}" for key, entry in value.items())
+        case _ if is_dataclass(value) and type(value).__str__ is object.__str__:
+            text = " ".join(_text(getattr(value, field.name), width) for field in fields(value))
         case _:
             text = str(value)
     one = "".join(sign if sign.isprintable() else " " for sign in text)

@@ -29,9 +29,9 @@ border-radius:4px;font-size:12px;line-height:1.4;white-space:pre}
 """Colours are the notebook's own, or read well on white and on black."""
 
 _TONES = {
-    "good": ("ACTIVE", "SUCCEEDED"),
-    "bad": ("ERROR", "FAILED"),
-    "held": ("SUSPENDED", "INITIALIZING", "ROLLED_BACK", "SKIPPED"),
+    "good": ("ACTIVE", "SUCCEEDED", "ok"),
+    "bad": ("ERROR", "FAILED", "fail"),
+    "held": ("SUSPENDED", "INITIALIZING", "ROLLED_BACK", "SKIPPED", "warn"),
 }
 
 

@@ -7,6 +7,7 @@ they stand among the other pages.
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 TAKEN = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 _UPWARDS = re.compile(r"\]\(((?:\.\./)+)([A-Z]+\.md)")
 _DOWNWARDS = re.compile(r"\]\(docs/")
+_CODE_WITH_A_BAR = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 
 
 def on_files(files: Files, *, config: Any, **_: object) -> Files:
@@ -27,8 +29,20 @@ def on_files(files: Files, *, config: Any, **_: object) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Lead links that go up, out of `docs/`, to where the pages stand in the site."""
-    return _UPWARDS.sub(_led, markdown)
+    """Lead links that go up, out of `docs/`, to where the pages stand in the site.
+
+    And show bars in code of tables: there they are escaped, and the site's Markdown would show the escape.
+    """
+    lines = (
+        _CODE_WITH_A_BAR.sub(_spelled, line) if line.startswith("|") else line
+        for line in markdown.split("\n")
+    )
+    return _UPWARDS.sub(_led, "\n".join(lines))
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = escape(found[1].replace("\\|", "|")).replace("|", "&#124;")
+    return f"<code>{code}</code>"
 
 
 def _led(found: re.Match[str]) -> str:

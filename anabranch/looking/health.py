@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from anabranch.ledger.streams import ACTIVE, ERROR, INITIALIZING, read_streams
 from anabranch.ledger.vitals import Vitals, read_vitals
+from anabranch.listing import Listing
 from anabranch.looking.pulse import leading_scheduler
 from anabranch.parts import Parts
 
@@ -32,12 +33,13 @@ def examine(parts: Parts) -> list[Check]:
     with parts.catalog.database.reading() as connection:
         vitals = read_vitals(connection)
         states = Counter(stream.status for stream in read_streams(connection).values())
-    return [
+    checks = [
         Check("catalog", OK, f"{parts.catalog.database.shown()}, schema at step {vitals.step}"),
         *_warehouse_and_clocks(parts, vitals),
         _scheduler(parts, sum(states.values())),
         _stream_tables(states),
     ]
+    return Listing(checks)
 
 
 def _warehouse_and_clocks(parts: Parts, vitals: Vitals) -> Iterator[Check]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.listing import Listing
 from anabranch.parts import Parts
 from anabranch.settings import SETTINGS, setting_text
 
@@ -22,7 +23,7 @@ class SettingInfo:
 
 def settings(parts: Parts) -> list[SettingInfo]:
     """Every setting, by name."""
-    return [
+    return Listing(
         SettingInfo(
             name=name,
             value=_text(parts.settings[name]),
@@ -31,7 +32,7 @@ def settings(parts: Parts) -> list[SettingInfo]:
             meaning=setting.meaning,
         )
         for name, setting in sorted(SETTINGS.items())
-    ]
+    )
 
 
 def _text(value: object) -> str:

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+import anabranch as ab
 from anabranch import remedies
 from anabranch.errors import AnabranchError, InputError, InvalidName, every_error
 from anabranch.remedies import REMEDIES, remedy
 from tools.pages import DOCS, PAGES
+from tools.pages.python import python_page
 
 ROOT = DOCS.parent
 SITE_PAGES = ("changelog.md", "contributing.md", "security.md")
@@ -98,6 +100,14 @@ def test_the_site_loads_nothing_from_elsewhere(site):
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
     assert (DOCS / name).read_text("utf-8") == PAGES[name](), "make docs writes it"
+
+
+def test_the_reference_has_all_that_the_calls_of_a_lake_return():
+    page = python_page()
+    for method in vars(ab.Lake).values():
+        returned = str(getattr(method, "__annotations__", {}).get("return"))
+        for name in set(re.findall(r"[A-Z]\w+", returned)) - {"None", "Any", "DataFrame", "Lake", "Clock"}:
+            assert f"\n### {name}\n" in page or name in ("Snapshot", "Transaction"), name
 
 
 def test_every_error_says_what_to_do_in_a_sentence_or_two():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import warnings
 from collections.abc import Iterator
@@ -103,15 +104,17 @@ def test_a_part_of_a_listing_is_shown_as_one(shop):
     assert history[-1] == list(history)[-1]
 
 
-LISTS = (
-    "status refresh_history tables commits source_gates watermarks watermark_groups diamond_groups "
-    "refresh_groups scc_status fuse_status"
-).split()
+LISTS = [
+    name
+    for name, method in inspect.getmembers(ab.Lake, inspect.isfunction)
+    if str(method.__annotations__.get("return")).startswith("list[")
+]
 
 
 def test_everything_that_lists_can_be_looked_at(shop):
     shop.gate_source("sales")
     shop.advance_watermark("sales", "2030-01-01")
+    assert {"status", "refresh_history", "tables", "source_gates"} <= set(LISTS)
     for name in LISTS:
         listing = getattr(shop, name)()
         assert isinstance(listing, Listing), name

@@ -29,9 +29,14 @@ records; in a terminal and in a notebook it shows itself as a table. A DataFrame
 
 RECORDS = (
     ("read/looking.py", "TableInfo"),
+    ("read/looking.py", "ColumnInfo"),
+    ("looking/sources.py", "SourceInfo"),
+    ("read/preview.py", "Preview"),
+    ("read/published.py", "IcebergTable"),
     ("write/autocommit.py", "Written"),
     ("ledger/records.py", "Commit"),
     ("looking/status.py", "StreamTableStatus"),
+    ("looking/definition.py", "StreamTableInfo"),
     ("looking/history.py", "RefreshRecord"),
     ("schedule/tick.py", "TickReport"),
     ("refresh/verify.py", "Verified"),
@@ -48,6 +53,10 @@ RECORDS = (
     ("looking/fuses.py", "FuseStatus"),
     ("looking/explain.py", "StreamTableExplanation"),
     ("refresh/explain.py", "Explanation"),
+    ("looking/health.py", "Check"),
+    ("looking/pulse.py", "SchedulerInfo"),
+    ("ledger/pulse.py", "Pulse"),
+    ("looking/settings.py", "SettingInfo"),
     ("upkeep.py", "Upkeep"),
     ("events.py", "Event"),
 )
