@@ -115,33 +115,30 @@ def _line(text: str, x: float, y: float, **attributes: str) -> Markup:
 
 
 def _arrow(source: Place, reader: Place) -> Markup:
-    """From one box's right side to the other's left side; dashed if it goes back.
+    return _forwards(source, reader) if reader.column > source.column else _backwards(source, reader)
 
-    It hangs down, into the room below the boxes, unless the boxes are neighbours: none is crossed.
-    """
+
+def _forwards(source: Place, reader: Place) -> Markup:
+    """From right side to left side; between boxes that are no neighbours it hangs down, past others."""
     x, y = source.x + source.width, source.y + HEIGHT / 2
     to_x, to_y = reader.x, reader.y + HEIGHT / 2
-    forward = reader.column > source.column
     bend = APART / 2
     dip = 0 if reader.column == source.column + 1 else HEIGHT
-    path = element(
-        "path",
-        d=(
-            f"M{x:.1f} {y:.1f}"
-            f"C{x + bend:.1f} {y + dip:.1f} {to_x - bend:.1f} {to_y + dip:.1f} {to_x:.1f} {to_y:.1f}"
-        ),
-        fill="none",
-        stroke="currentColor",
-        stroke_opacity="0.5",
-        **({} if forward else {"stroke_dasharray": "3 3"}),
-    )
-    head = element(
-        "path",
-        d=f"M{to_x:.1f} {to_y:.1f}l-7 -3.5v7z",
-        fill="currentColor",
-        fill_opacity="0.6",
-    )
-    return element("g", path, head)
+    curve = f"C{x + bend:.1f} {y + dip:.1f} {to_x - bend:.1f} {to_y + dip:.1f} {to_x:.1f} {to_y:.1f}"
+    return _drawn(f"M{x:.1f} {y:.1f}{curve}", f"M{to_x:.1f} {to_y:.1f}l-7 -3.5v7z")
+
+
+def _backwards(source: Place, reader: Place) -> Markup:
+    """From below to below, dashed: it closes a circle."""
+    x, y = source.x + source.width * 0.6, source.y + HEIGHT
+    to_x, to_y = reader.x + reader.width * 0.4, reader.y + HEIGHT
+    curve = f"C{x:.1f} {y + BETWEEN:.1f} {to_x:.1f} {to_y + BETWEEN:.1f} {to_x:.1f} {to_y:.1f}"
+    return _drawn(f"M{x:.1f} {y:.1f}{curve}", f"M{to_x:.1f} {to_y:.1f}l-3.5 7h7z", stroke_dasharray="3 3")
+
+
+def _drawn(line: str, head: str, **attributes: str) -> Markup:
+    path = element("path", d=line, fill="none", stroke="currentColor", stroke_opacity="0.5", **attributes)
+    return element("g", path, element("path", d=head, fill="currentColor", fill_opacity="0.6"))
 
 
 def _cut(text: str) -> str:
