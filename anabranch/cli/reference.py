@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
+from anabranch.cli import main
 from anabranch.cli.exits import MEANINGS
-from anabranch.cli.main import app
 
 HEAD = """# The commands
 
@@ -27,7 +27,7 @@ They stand before the command or after it.
 
 def markdown() -> str:
     """The whole reference; the same for the same commands, whatever the environment is."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(main.app)
     parts = [HEAD, _table([each for each in root.params if each.name not in _TYPERS]), _exit_codes()]
     for name in root.list_commands(None):
         parts += _command(f"anabranch {name}", root.commands[name])
