@@ -254,10 +254,10 @@ def _errors_shown(session: Session) -> Iterator[None]:
         if session.options.debug:
             raise
         session.out.error(error)
-        raise typer.Exit(exit_code_of(error)) from None
+        raise quiet_exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
         session.out.note("interrupted")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise quiet_exit(ExitCode.INTERRUPTED) from None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except Exception as error:
@@ -265,7 +265,7 @@ def _errors_shown(session: Session) -> Iterator[None]:
         if session.options.debug or getattr(error, "errno", None) == errno.EPIPE or _is_usage(error):
             raise
         session.out.unexpected(error)
-        raise typer.Exit(ExitCode.FAILED) from None
+        raise quiet_exit(ExitCode.FAILED) from None
 
 
 def _is_usage(error: Exception) -> bool:

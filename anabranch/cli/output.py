@@ -141,40 +141,62 @@ def table(
 ) -> Table:
     """A table with a row per record, with as many columns as have room."""
     rows = [[cell(column.cell(record), column.style(record)) for column in columns] for record in records]
-    shown, fits = _with_room(columns, rows, width)
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title or None, title_justify="left")
-    for place in shown:
+    natural = [max((row[place].cell_len for row in rows), default=0) for place in range(len(columns))]
+    shown = _with_room(columns, natural, width)
+    widths = _widths([columns[place] for place in shown], [natural[place] for place in shown], width)
+    made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), title=title or None, title_justify="left")
+    for place, wide in zip(shown, widths, strict=True):
         column = columns[place]
         made.add_column(
             Text(column.title),
             justify="right" if column.right else "left",
             no_wrap=column.whole,
             overflow="fold",
-            min_width=_least(column, rows, place) if fits else None,
+            width=wide,
         )
     for row in rows:
         made.add_row(*(row[place] for place in shown))
     return made
 
 
-def _with_room(
-    columns: Sequence[Column[Any]], rows: Sequence[Sequence[Text]], width: int
-) -> tuple[list[int], bool]:
-    """The places of the columns that are shown, and whether there is room for them."""
+def _with_room(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that are shown: all, if texts may be folded so that they have room."""
     shown = list(range(len(columns)))
-    while sum(_least(columns[place], rows, place) + GAP for place in shown) - GAP > width:
+    while sum(_least(columns[place], natural[place]) + GAP for place in shown) - GAP > width:
         spare = max(shown, key=lambda place: columns[place].spare)
         if not columns[spare].spare:
-            return shown, False
+            break
         shown.remove(spare)
-    return shown, True
+    return shown
 
 
-def _least(column: Column[Any], rows: Sequence[Sequence[Text]], place: int) -> int:
-    """The width that a column needs; a text may be folded."""
-    longest = max((row[place].cell_len for row in rows), default=0)
-    wide = longest if column.whole else min(longest, FOLDED)
-    return max(wide, *(len(word) for word in column.title.split()), 1)
+def _least(column: Column[Any], natural: int) -> int:
+    return max(natural if column.whole else min(natural, FOLDED), _title(column))
+
+
+def _title(column: Column[Any]) -> int:
+    return len(column.title) if column.whole else max(map(len, column.title.split()), default=1)
+
+
+def _widths(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int | None]:
+    """What is whole gets what it needs; what may be folded shares the rest, the short ones first."""
+    wanted = [max(need, len(column.title)) for column, need in zip(columns, natural, strict=True)]
+    found: list[int | None] = list(wanted)
+    rest = (
+        width
+        - GAP * (len(columns) - 1)
+        - sum(need for column, need in zip(columns, wanted, strict=True) if column.whole)
+    )
+    folded = sorted(
+        (place for place, column in enumerate(columns) if not column.whole), key=wanted.__getitem__
+    )
+    for done, place in enumerate(folded):
+        share = rest // (len(folded) - done)
+        if share < _title(columns[place]):
+            return [None] * len(columns)  # a terminal so narrow that nothing is right
+        given = min(wanted[place], share)
+        found[place], rest = given, rest - given
+    return found
 
 
 def _said(value: Any) -> str:

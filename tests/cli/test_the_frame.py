@@ -9,8 +9,6 @@ import pytest
 
 from tests.streams.shop import diamond
 
-pytestmark = pytest.mark.filterwarnings("ignore::anabranch.Notice")
-
 
 def test_without_a_command_it_shows_what_there_is(run):
     said = run(lake=False)
