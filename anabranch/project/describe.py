@@ -71,6 +71,7 @@ def describe(
                 if version.kind == "source" and name not in places
             )
         ),
+        reads={str(name): _names(sorted(drawn.graph.inputs[name])) for name in drawn.graph.order()},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from anabranch.errors import InvalidDefinitionFile, InvalidProjectFile
@@ -14,22 +14,20 @@ MAX_FILE_BYTES = 1 << 20
 SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
-def found_files(folder: Path, patterns: Iterable[str], *, needed: bool, outside: str) -> list[str]:
-    """Paths relative to the folder, with slashes. `needed`: a pattern that names nothing is an error.
+def found_files(folder: Path, patterns: Sequence[str], *, needed: bool, outside: str) -> list[str]:
+    """Paths relative to the folder, with slashes. `needed`: patterns that name nothing are an error.
 
     Hidden folders, virtual environments and `outside`, where the lake is, are left out.
     """
     names = list(_names(folder, outside))
-    matched: set[str] = set()
-    for pattern in patterns:
-        expression = _expression(pattern)
-        named = [name for name in names if expression.fullmatch(name)]
-        if needed and not named:
-            raise InvalidProjectFile(
-                f"no file is named by the pattern {ascii(pattern)[:80]}",
-                hint="correct it under `files:`, or take it out.",
-            )
-        matched.update(named)
+    wanted = [_expression(pattern) for pattern in patterns]
+    matched = [name for name in names if any(each.fullmatch(name) for each in wanted)]
+    if needed and not matched:
+        shown = ", ".join(ascii(pattern)[:80] for pattern in patterns)
+        # Else a slip of the pen would mean that all of its stream tables are to go.
+        raise InvalidProjectFile(
+            f"no file is named by {shown}", hint="correct `files:`, or take it out for **/*.sql and **/*.py."
+        )
     for name in matched:
         _check_inside(folder, name)
     return sorted(matched)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ class ProjectPlan:
     """The project's stream tables that can only be computed from nothing, and why."""
     unnamed_sources: tuple[str, ...] = field(compare=False)
     """Sources that no file names: they are left alone."""
+    reads: Mapping[str, tuple[str, ...]] = field(compare=False)
+    """Who will read whom: all stream tables of the lake, in the order in which they refresh."""
 
     @property
     def empty(self) -> bool:
@@ -128,6 +130,21 @@ class ProjectPlan:
         """Rows of sources that all fills together read."""
         fills = [new.maintenance for new in self.created if new.fills]
         return sum(each.source_rows for each in (*fills, *(each.maintenance for each in self.rebuilt)))
+
+    def only(self, names: Collection[str]) -> ProjectPlan:
+        """The part of the plan that is about some stream tables, and the sources that they read."""
+        read = {source for name in names for source in self.reads.get(name, ())}
+        return replace(
+            self,
+            new_tables=tuple(each for each in self.new_tables if each.name in read),
+            created=tuple(each for each in self.created if each.name in names),
+            altered=tuple(each for each in self.altered if each.name in names),
+            rebuilt=tuple(each for each in self.rebuilt if each.name in names),
+            dropped=tuple(name for name in self.dropped if name in names),
+            groups=tuple(each for each in self.groups if not {*names, *read}.isdisjoint(each.members)),
+            together=tuple(each for each in self.together if not set(names).isdisjoint(each.members)),
+            not_incremental=tuple(each for each in self.not_incremental if each[0] in names),
+        )
 
     def __str__(self) -> str:
         title = f"Project {self.project}"
