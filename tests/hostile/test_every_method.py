@@ -32,6 +32,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "explain": {"what": "SELECT id FROM t"},
     "drop_table": {"name": "fresh", "if_exists": True},
     "health": {},
+    "iceberg_table": {"name": "t", "refs_only": False},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
     "maintain": {},
