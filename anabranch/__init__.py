@@ -11,6 +11,7 @@ from anabranch.events import Event as Event
 if TYPE_CHECKING:
     from anabranch.lake import Lake as Lake
     from anabranch.lake import connect as connect
+    from anabranch.project.declared import stream_table as stream_table
     from anabranch.read.snapshot import Snapshot as Snapshot
     from anabranch.write.transaction import Transaction as Transaction
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LATE = {
     "Lake": "anabranch.lake",
     "connect": "anabranch.lake",
+    "stream_table": "anabranch.project.declared",
     "Snapshot": "anabranch.read.snapshot",
     "Transaction": "anabranch.write.transaction",
 }
@@ -30,6 +32,7 @@ __all__ = [
     "Snapshot",
     "Transaction",
     "connect",
+    "stream_table",
 ]
 
 

@@ -91,6 +91,7 @@ def connect(
     *,
     catalog: str | None = None,
     spark: SparkSession | None = None,
+    spark_options: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     observer: Observer | None = None,
     failpoints: Failpoints | None = None,
@@ -99,13 +100,14 @@ def connect(
     """Open the lake at `location`, or create it there.
 
     `catalog` is the address of its database, by default a SQLite file inside the location. Spark
-    starts when it is first needed, unless a session is given.
+    starts when it is first needed, with `spark_options` on top of its own, unless a session is given.
     """
     return Lake(
         open_parts(
             location,
             catalog=catalog,
             spark=spark,
+            spark_options=spark_options,
             clock=clock,
             observer=observer,
             failpoints=failpoints,

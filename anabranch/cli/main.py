@@ -14,6 +14,7 @@ from anabranch.cli import (
     groups,
     history,
     lifecycle,
+    project,
     refreshing,
     run,
     serve,
@@ -29,7 +30,7 @@ from anabranch.cli.app import app
 from anabranch.cli.session import Session
 
 COMMANDS = (
-    *(demo, status, history, graph, groups, explain, verify, tables),
+    *(demo, project, status, history, graph, groups, explain, verify, tables),
     *(refreshing, run, serve, sql, lifecycle, fuses, gates, watermarks, upkeep, settings, doctor),
 )
 """Modules that register commands when they are imported; what these need of the lake comes when they run."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +17,7 @@ from anabranch.events import Event, Observer
 
 if TYPE_CHECKING:
     from anabranch.lake import Lake
+    from anabranch.project import Project
 
 PROJECT_FILE = "anabranch.yml"
 
@@ -25,17 +25,17 @@ PROJECT_FILE = "anabranch.yml"
 class Connect(Protocol):
     """How a lake is opened; `anabranch.connect` is one."""
 
-    def __call__(self, location: str, *, catalog: str | None, observer: Observer) -> Lake:
+    def __call__(self, location: str, *, catalog: str | None, observer: Observer, **settings: Any) -> Lake:
         """Open it, or create it."""
         ...
 
 
-def connect(location: str, *, catalog: str | None, observer: Observer) -> Lake:
+def connect(location: str, *, catalog: str | None, observer: Observer, **settings: Any) -> Lake:
     """Open a lake on Spark, which starts when it is first needed."""
     # Here, because it takes longer than all that a command such as --help does.
     import anabranch as ab
 
-    return ab.connect(location, catalog=catalog, observer=observer)
+    return ab.connect(location, catalog=catalog, observer=observer, **settings)
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,27 @@ class Session:
         here = Path.cwd()
         return here if (here / PROJECT_FILE).is_file() else None
 
-    def project(self) -> Any:
+    def project(self) -> Project:
         """The project that is meant, read for the environment that is meant."""
         folder = self.project_folder
         if folder is None:
             raise NoLakeGiven(
                 f"there is no {PROJECT_FILE} here", hint="go to the project's folder, or say --project DIR."
             )
-        return import_module("anabranch.project").load(folder, self.options.env)
+        from anabranch.project import load
+
+        return load(folder, self.options.env)
+
+    @contextmanager
+    def lake_of(self, project: Project, **overrides: Any) -> Iterator[Lake]:
+        """A project's lake, open; --lake and --catalog say that it is another one."""
+        said = {"location": self.options.lake, "catalog": self.options.catalog}
+        given = {name: value for name, value in said.items() if value is not None}
+        opened = project.connect(using=self.connect, observer=self.tell, **{**given, **overrides})
+        try:
+            yield opened
+        finally:
+            opened.close()
 
     @contextmanager
     def watched(self, watcher: Observer) -> Iterator[None]:
@@ -127,8 +140,7 @@ class Session:
                 "no lake is given",
                 hint=f"say --lake PATH, set ANABRANCH_LAKE, or go to a folder with an {PROJECT_FILE}.",
             )
-        opened: Lake = self.project().connect()
-        return opened
+        return self.project().connect(using=self.connect, observer=self.tell)
 
 
 def _check_is_lake(location: str) -> None:

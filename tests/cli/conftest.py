@@ -40,8 +40,9 @@ class Shell:
         self.clock = clock
 
     def __call__(self, *arguments: object, lake: bool = True, input: str | None = None, **env: str) -> Said:
-        def connect(location, *, catalog, observer):
-            return duck_lake(location, catalog=catalog, observer=observer, clock=self.clock)
+        def connect(location, *, catalog, observer, **settings):
+            settings.pop("spark_options", None)
+            return duck_lake(location, catalog=catalog, observer=observer, clock=self.clock, **settings)
 
         words = [*(["--lake", self.place] if lake else []), *arguments]
         result = CliRunner().invoke(
