@@ -99,14 +99,15 @@ _CODES = " · ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.ite
 EPILOG = f"Exit codes: {_CODES}."
 
 ORDER = """
-    demo init plan apply
+    demo init
+    plan apply
     status history graph groups cycles tables preview explain verify
     refresh tick run serve
     sql suspend resume drop fuse
     gate ungate gates watermark
     settings set maintain compact doctor
 """.split()
-PANELS = ("Begin", "Look", "Refresh", "Change", "Sources", "Keep house")
+PANELS = ("Begin", "Project", "Look", "Refresh", "Change", "Sources", "Keep house")
 """In which order the help lists the commands, and under which titles."""
 
 

@@ -28,9 +28,12 @@ ARGUMENTS = {
     "groups drop": ["g"],
     "set": ["parallelism", "2"],
     "compact": ["x"],
+    "init": ["somewhere"],
+    "apply": ["--yes"],
 }
 NEED_NO_LAKE = {"demo", "doctor", "init"}
 CREATE_ONE = {"sql", "apply", "plan"}
+"""Or stand in for it."""
 
 
 def _commands() -> dict[str, object]:

@@ -136,3 +136,16 @@ def test_a_warehouse_that_cannot_be_written_fails(run, branches, monkeypatch):
     said = run("doctor", "-o", "json")
     assert said.code == 1
     assert [each["outcome"] for each in said.json if each["name"] == "warehouse"] == ["fail"]
+
+
+def test_the_doctor_asks_postgresql_for_its_time(run, place, postgres):
+    from tests.engines.lakes import duck_lake
+
+    url = postgres()
+    with duck_lake(place, catalog=url):
+        pass
+    said = run("doctor", "--catalog", url, "-o", "json")
+    assert said.code == 0
+    found = {each["name"]: each for each in said.json}
+    assert found["clock of the catalog"]["outcome"] == "warn"  # it stands still in 2030 here
+    assert found["catalog"]["found"].startswith("postgresql+psycopg://")
