@@ -3,7 +3,7 @@
 import { h, s } from "./dom.js";
 import { at, calendarDay, clockTime, span } from "./format.js";
 
-const WIDE = { width: 720, panel: 92, left: 58, right: 14, gap: 30, top: 20, bottom: 26 };
+const FRAME = { panel: 92, left: 58, right: 14, gap: 30, top: 20, bottom: 26 };
 const DAY = 86_400_000;
 
 /**
@@ -26,19 +26,20 @@ export function points(records) {
   return found;
 }
 
-export function chart(name, records) {
+/** A drawing that is `width` pixels wide, and the table. */
+export function chart(name, records, width) {
   const found = points(records);
   if (found.length < 2) return h("p", { class: "muted" }, "There is a chart as soon as there are two refreshes.");
   const from = found[0].at;
   const to = Math.max(found.at(-1).at, from + 1000);
-  const { width, panel, left, right, gap, top, bottom } = WIDE;
+  const { panel, left, right, gap, top, bottom } = FRAME;
   const height = top + 2 * panel + gap + bottom;
   const x = (time) => left + ((time - from) / (to - from)) * (width - left - right);
   const drawing = s(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": summary(name, found) },
-    durations(found, x, top),
-    lags(found, x, top + panel + gap),
+    { viewBox: `0 0 ${width} ${height}`, width, height, class: "chart", role: "img", "aria-label": summary(name, found) },
+    durations(found, x, top, width),
+    lags(found, x, top + panel + gap, width),
     axis(from, to, x, height - bottom),
   );
   return h("div", { class: "chart-box" }, drawing, asTable(found));
@@ -57,8 +58,8 @@ function nice(value) {
   return Math.ceil(value / 86400) * 86400;
 }
 
-function panelFrame(title, most, y) {
-  const { width, panel, left, right } = WIDE;
+function panelFrame(title, most, y, width) {
+  const { panel, left, right } = FRAME;
   return [
     s("text", { x: left, y: y - 7, class: "panel-title" }, title),
     [0, 0.5, 1].map((part) => s("g", {},
@@ -67,10 +68,10 @@ function panelFrame(title, most, y) {
   ];
 }
 
-function durations(found, x, y) {
-  const { panel } = WIDE;
+function durations(found, x, y, width) {
+  const { panel } = FRAME;
   const { most, to } = scale(found.map((point) => point.duration), y, panel);
-  return s("g", {}, panelFrame("Duration of each refresh (× failed)", most, y), found.map((point) => {
+  return s("g", {}, panelFrame("Duration of each refresh (× failed)", most, y, width), found.map((point) => {
     const px = x(point.at);
     const py = to(point.duration);
     const title = s("title", {}, `${at(new Date(point.at).toISOString())}: ${span(point.duration)}, ${point.status.toLowerCase()}`);
@@ -82,8 +83,8 @@ function durations(found, x, y) {
 }
 
 /** Lag grows until a refresh publishes, then falls back to what that refresh took. */
-function lags(found, x, y) {
-  const { panel } = WIDE;
+function lags(found, x, y, width) {
+  const { panel } = FRAME;
   const known = found.filter((point) => !point.failed);
   const { most, to } = scale(known.map((point) => point.lag ?? point.duration), y, panel);
   let path = "";
@@ -92,7 +93,7 @@ function lags(found, x, y) {
     if (point.lag === null) path += `M${px} ${to(point.duration).toFixed(1)}`;
     else path += `L${px} ${to(point.lag).toFixed(1)}L${px} ${to(point.duration).toFixed(1)}`;
   }
-  return s("g", {}, panelFrame("Lag, at most", most, y), s("path", { d: path, class: "lag" }));
+  return s("g", {}, panelFrame("Lag, at most", most, y, width), s("path", { d: path, class: "lag" }));
 }
 
 function axis(from, to, x, y) {

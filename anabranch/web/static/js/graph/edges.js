@@ -15,6 +15,11 @@ export function edgePath(from, to, way) {
   return path + bend(last, end);
 }
 
+/** The last bit of a line, for one that would hide others if it were drawn in full. */
+export const stub = (to) => `M${p({ x: to.x - STUB, y: to.y + to.height / 2 })}H${to.x.toFixed(1)}`;
+
+const STUB = 18;
+
 const p = ({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;
 
 function bend(a, b) {

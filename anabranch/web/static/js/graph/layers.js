@@ -5,10 +5,11 @@ const SWEEPS = 12;
 /**
  * Columns of cells. A cell is `{id}` of an item, or `{edge}` where an edge passes a column.
  * `edges` are `{source, target}` between items; edges against the flow are told in `back`.
+ * `doors` are items that stand before all others (`entries`) or after them (`exits`).
  */
-export function layered(ids, edges) {
+export function layered(ids, edges, { entries, exits }) {
   const { forward, back } = acyclic(ids, edges);
-  const rank = ranks(ids, forward);
+  const rank = ranks(ids, forward, entries, exits);
   const columns = [];
   const cells = new Map();
   const put = (cell) => (columns[cell.rank] ??= []).push(cell);
@@ -69,7 +70,7 @@ function acyclic(ids, edges) {
 }
 
 /** The longest way from a start; starts stand right before the first that reads them. */
-function ranks(ids, forward) {
+function ranks(ids, forward, entries, exits) {
   const waiting = new Map(ids.map((id) => [id, 0]));
   const next = new Map(ids.map((id) => [id, []]));
   for (const { source, target } of forward) {
@@ -90,6 +91,11 @@ function ranks(ids, forward) {
   for (const id of starts) {
     if (next.get(id).length) rank.set(id, Math.min(...next.get(id).map((target) => rank.get(target))) - 1);
   }
+  const inner = ids.filter((id) => !entries.has(id) && !exits.has(id)).map((id) => rank.get(id));
+  const first = Math.min(...inner) - (entries.size ? 1 : 0);
+  for (const id of entries) rank.set(id, first);
+  for (const id of exits) rank.set(id, Math.max(...inner) + 1);
+  for (const id of ids) rank.set(id, rank.get(id) - first);
   return rank;
 }
 

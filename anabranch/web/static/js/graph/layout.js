@@ -2,11 +2,12 @@
 
 import { GAP, flow } from "./place.js";
 
-const BOX = { side: 12, top: 30, bottom: 12 };
+const BOX = { side: 12, top: 30, bottom: 12, arc: 24 };
 const PIECE_GAP = 30;
 // In a large graph a source that this many tables read is drawn apart: its edges would hide all else.
 const HUB = 16;
 const LARGE = 80;
+const STRETCHES = [0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75];
 
 /**
  * `items`: `{id, width, height}`; `edges`: `{source, target}`; `boxes`: `{id, members, parent?}`, where
@@ -19,16 +20,20 @@ export function layout(items, edges, boxes, aspect = 1.6) {
   const at = new Map();
   const ways = new Map();
   const rectangles = new Map();
+  const stretches = new Map(edges.map((edge) => [edge, []]));
   const sizes = new Map(items.map((item) => [item.id, { width: item.width, height: item.height }]));
   const inner = new Map();
 
   // The innermost boxes first: a box is as large as what it holds.
   for (const box of innermostFirst(boxes)) {
     const members = [...level.children.get(box.id)];
-    const found = flow(new Map(members.map((id) => [id, sizes.get(id)])), between.get(box.id) ?? []);
+    const { entries, exits, passing } = doorsOf(box.id, edges, level);
+    const found = flow(
+      new Map(members.map((id) => [id, sizes.get(id)])), [...(between.get(box.id) ?? []), ...passing], { entries, exits });
     inner.set(box.id, found);
+    const leadsBack = [...found.ways.values()].includes(null);
     sizes.set(box.id, {
-      width: found.width + 2 * BOX.side, height: found.height + BOX.top + BOX.bottom,
+      width: found.width + 2 * BOX.side, height: found.height + BOX.top + BOX.bottom + (leadsBack ? BOX.arc : 0),
     });
   }
 
@@ -50,9 +55,10 @@ export function layout(items, edges, boxes, aspect = 1.6) {
       const moved = points?.map(({ left, right, y }) => ({
         left: left + origin.x, right: right + origin.x, y: y + origin.y,
       })) ?? null;
-      for (const real of edge.real) ways.set(real, moved);
+      for (const real of edge.real) stretches.get(real).push({ part: edge.part ?? "between", points: moved });
     }
   }
+  for (const [edge, parts] of stretches) ways.set(edge, joined(parts));
 
   return { at, boxes: rectangles, ways, hubs, width, height };
 }
@@ -91,6 +97,42 @@ function lifted(edges, { parent }) {
     else found.get(home).set(key, { source, target, real: [edge] });
   }
   return new Map([...found].map(([home, known]) => [home, [...known.values()]]));
+}
+
+/** Where edges enter and leave a box, so that on their way they go round its other members. */
+function doorsOf(box, edges, { parent, children }) {
+  const entries = new Set();
+  const exits = new Set();
+  const passing = new Map();
+  const within = (id) => {
+    let each = id;
+    while (each !== null && !children.get(box).has(each)) each = parent.get(each) ?? null;
+    return each;
+  };
+  for (const edge of edges) {
+    const source = within(edge.source);
+    const target = within(edge.target);
+    if ((source === null) === (target === null)) continue;
+    const member = source ?? target;
+    const door = JSON.stringify([source === null ? "entry" : "exit", member]);
+    if (!passing.has(door)) {
+      (source === null ? entries : exits).add(door);
+      passing.set(door, source === null
+        ? { source: door, target: member, real: [], part: "in" }
+        : { source: member, target: door, real: [], part: "out" });
+    }
+    passing.get(door).real.push(edge);
+  }
+  return { entries, exits, passing: [...passing.values()] };
+}
+
+/** One way: out of its boxes, between them, and into others; null where it leads back. */
+function joined(parts) {
+  const between = parts.find((each) => each.part === "between");
+  if (!between || between.points === null) return null;
+  const stretch = (part) => parts.filter((each) => each.part === part).flatMap((each) => each.points ?? []);
+  const points = [...stretch("out"), ...between.points, ...stretch("in")];
+  return points.sort((a, b) => a.left - b.left);
 }
 
 function innermostFirst(boxes) {
@@ -157,10 +199,21 @@ function connected(ids, edges) {
   return parts;
 }
 
-/** Rows of pieces, the tall ones first, as wide in all as the window is to its height. */
+/** Rows of pieces, of those widths that come to mind the one that fills the window best. */
 function shelves(parts, aspect) {
   const area = parts.reduce((sum, part) => sum + (part.width + PIECE_GAP) * (part.height + PIECE_GAP), 0);
-  const wide = Math.max(Math.sqrt(area * aspect), ...parts.map((part) => part.width));
+  const least = Math.max(0, ...parts.map((part) => part.width));
+  let best = null;
+  for (const stretch of STRETCHES) {
+    const found = shelved(parts, Math.max(least, Math.sqrt(area * aspect) * stretch));
+    const size = Math.max(found.width / aspect, found.height);
+    if (!best || size < best.size) best = { ...found, size };
+  }
+  return best;
+}
+
+/** The tall ones first, row by row. */
+function shelved(parts, wide) {
   const order = parts.map((_, index) => index).sort((a, b) => parts[b].height - parts[a].height || a - b);
   const corners = [];
   let x = 0;

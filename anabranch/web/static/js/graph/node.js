@@ -3,7 +3,7 @@
 import { s, set, setText } from "../dom.js";
 import { few, namespaceOf, plural } from "../format.js";
 import { changeIcon, iconPath } from "../icons.js";
-import { cut } from "./text.js";
+import { cut, cutEnd } from "./text.js";
 
 export const SIZE = { width: 188, height: 46 };
 const TEXT = { x: 42, width: 138 };
@@ -67,11 +67,11 @@ export class NodeShape {
       set(this.halo, "rx", SIZE.height / 2 + 4);
     }
     changeIcon(this.sign, look.health.key);
-    const mode = look.status?.effective_mode ?? look.status?.refresh_mode;
-    const parts = folded
-      ? [plural(item.names.length, "table"), look.health.text]
-      : [look.health.text, look.kind === "source" ? plural(look.rows, "row").replace(/^[\d,]+/, few(look.rows)) : mode];
-    setText(this.line, cut(parts.filter(Boolean).join(" · "), TEXT.width, 11));
+    const troubled = look.health.tone === "bad" || look.health.tone === "held";
+    const more = look.kind === "source" ? `${few(look.rows)} ${look.rows === 1 ? "row" : "rows"}`
+      : troubled ? null : look.status?.effective_mode ?? look.status?.refresh_mode;
+    const parts = folded ? [plural(item.names.length, "table"), look.health.text] : [look.health.text, more];
+    setText(this.line, cutEnd(parts.filter(Boolean).join(" · "), TEXT.width, 11, troubled ? 600 : 400));
     const told = [
       folded ? `${item.group.title}, collapsed` : `${item.label}, ${look.kind === "source" ? "source" : "stream table"}`,
       look.running ? "refreshing now" : null,

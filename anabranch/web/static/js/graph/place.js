@@ -9,13 +9,15 @@ const ROUNDS = 8;
 /**
  * Lay out items that flow from left to right.
  * `sizes` maps ids to `{width, height}`. Gives `at` (id to corner), `ways` (edge to the points where it
- * passes columns; null for an edge against the flow), `width`, `height`.
+ * passes columns; null for an edge against the flow), `width`, `height`. `doors` (see `layered`) are
+ * where edges enter and leave a box: they take no room of their own.
  */
-export function flow(sizes, edges) {
-  const ids = [...sizes.keys()];
-  const { columns, passes, back } = layered(ids, edges);
+export function flow(sizes, edges, doors = { entries: new Set(), exits: new Set() }) {
+  const door = (id) => doors.entries.has(id) || doors.exits.has(id);
+  const ids = [...sizes.keys(), ...doors.entries, ...doors.exits];
+  const { columns, passes, back } = layered(ids, edges, doors);
   for (const column of columns) {
-    for (const cell of column) cell.size = cell.edge ? PASSING : sizes.get(cell.id).height;
+    for (const cell of column) cell.size = cell.edge || door(cell.id) ? PASSING : sizes.get(cell.id).height;
   }
   settle(columns);
   const at = new Map();
@@ -24,15 +26,15 @@ export function flow(sizes, edges) {
   let bottom = 0;
   const top = Math.min(...columns.flat().map((cell) => cell.y - cell.size / 2));
   columns.forEach((column, index) => {
-    const width = Math.max(0, ...column.map((cell) => (cell.edge ? 0 : sizes.get(cell.id).width)));
+    const outside = column.some((cell) => cell.id !== undefined && door(cell.id));
+    const width = Math.max(0, ...column.map((cell) => (cell.edge || outside ? 0 : sizes.get(cell.id).width)));
     lefts[index] = { left: x, right: x + width };
     for (const cell of column) {
       cell.y -= top;
-      if (cell.edge) continue;
-      at.set(cell.id, { x, y: cell.y - cell.size / 2 });
       bottom = Math.max(bottom, cell.y + cell.size / 2);
+      if (!cell.edge && !outside) at.set(cell.id, { x, y: cell.y - cell.size / 2 });
     }
-    x += width + GAP.x;
+    if (!outside) x += width + GAP.x;
   });
   const ways = new Map();
   for (const [edge, cells] of passes) {

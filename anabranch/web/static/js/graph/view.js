@@ -3,11 +3,11 @@
 import { h, s, set, setText } from "../dom.js";
 import { health, worst } from "../health.js";
 import { iconPath } from "../icons.js";
-import { edgePath } from "./edges.js";
+import { edgePath, stub } from "./edges.js";
 import { layout } from "./layout.js";
 import { NodeShape, SIZE } from "./node.js";
 import { reach, shown } from "./shown.js";
-import { cut } from "./text.js";
+import { cutEnd } from "./text.js";
 import { Viewport } from "./viewport.js";
 
 // Below these scales the small text would be dust: larger and less of it is shown instead.
@@ -20,6 +20,7 @@ export class GraphView {
   #structure = "";
   #places = null;
   #marked = null;
+  #size = null;
 
   /** `on`: `select(id | null)`, `open(name)`, `toggle(groupId)`. */
   constructor(store, on) {
@@ -35,6 +36,7 @@ export class GraphView {
     this.svg.addEventListener("click", (event) => this.#click(event));
     this.svg.addEventListener("dblclick", (event) => this.#doubleClick(event));
     this.svg.addEventListener("focusin", (event) => this.#focus(event));
+    new ResizeObserver(() => this.#resized()).observe(this.element);
   }
 
   /** Whether anything has been drawn yet. */
@@ -93,7 +95,7 @@ export class GraphView {
     }
     for (const box of this.#drawn.boxes) {
       const label = this.boxLayer.querySelector(`[data-box="${CSS.escape(box.id)}"] text`);
-      if (label) setText(label, cut(box.title, (this.#places.boxes.get(box.id)?.width ?? 200) - 64, 11, 500));
+      if (label) setText(label, cutEnd(box.title, (this.#places.boxes.get(box.id)?.width ?? 200) - 64, 11, 500));
     }
     for (const edge of this.#drawn.edges) {
       const item = this.#nodes.get(edge.source);
@@ -184,13 +186,14 @@ export class GraphView {
     const { at, ways, hubs } = this.#places;
     this.#edges = new Map(this.#drawn.edges.map((edge) => {
       const way = ways.get(edge);
+      const full = edgePath(at.get(edge.source), at.get(edge.target), way);
+      const resting = hubs.has(edge.source) ? stub(at.get(edge.target)) : full;
       const path = s("path", {
-        d: edgePath(at.get(edge.source), at.get(edge.target), way), class: "edge", "marker-end": "url(#arrow)",
+        d: resting, class: "edge", "marker-end": "url(#arrow)",
         data: { source: edge.source, target: edge.target },
       });
-      if (hubs.has(edge.source)) path.dataset.hub = "";
       if (way === null) path.dataset.back = "";
-      return [edge.id, { edge, path }];
+      return [edge.id, { edge, path, full, resting }];
     }));
     this.edgeLayer.replaceChildren(...[...this.#edges.values()].map(({ path }) => path));
   }
@@ -218,7 +221,7 @@ export class GraphView {
       { class: "box", data: { box: box.id, kind: box.kind }, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` },
       s("rect", { width, height, rx: 10, class: "frame" }),
       s("g", { transform: "translate(12 8) scale(.85)" }, iconPath(sign)),
-      s("text", { x: 32, y: 19 }, cut(box.title, width - 64, 11, 500)),
+      s("text", { x: 32, y: 19 }, cutEnd(box.title, width - 64, 11, 500)),
       s(
         "g",
         { class: "fold", role: "button", "aria-label": `Collapse ${box.title}`, tabindex: -1, transform: `translate(${width - 26} 5)` },
@@ -236,11 +239,12 @@ export class GraphView {
       set(node.group, "aria-pressed", id === this.selected ? "true" : "false");
       set(node.group, "data-faded", (this.#marked !== null && !node.item.names.some((name) => this.#marked.has(name))) || null);
     }
-    for (const { edge, path } of this.#edges.values()) {
+    for (const { edge, path, full, resting } of this.#edges.values()) {
       const on = up && ((up.has(edge.source) && (up.has(edge.target) || edge.target === this.selected))
         || (down.has(edge.target) && (down.has(edge.source) || edge.source === this.selected)));
       set(path, "data-on", on || null);
-      set(path, "marker-end", on ? "url(#arrow-on)" : path.hasAttribute("data-held") ? "url(#arrow-held)" : "url(#arrow)");
+      set(path, "d", on ? full : resting);
+      set(path, "marker-end", on ? "url(#arrow-on)" : path.hasAttribute("data-back") ? "url(#arrow-back)" : path.hasAttribute("data-held") ? "url(#arrow-held)" : "url(#arrow)");
       set(path, "data-faded", (this.#marked !== null || (up && !on)) || null);
     }
   }
@@ -257,6 +261,16 @@ export class GraphView {
 
   #zoomed() {
     set(this.svg, "data-detail", DETAIL.find(([least]) => this.viewport.k >= least)[1]);
+  }
+
+  /** What was in the middle stays there; a view that nobody moved is fitted again. */
+  #resized() {
+    const { width, height } = this.viewport.size;
+    const before = this.#size;
+    this.#size = { width, height };
+    if (!this.#places || !before || width <= 1) return;
+    if (!this.viewport.moved) this.fit({ smooth: false, least: 0.3 });
+    else this.viewport.pan((width - before.width) / 2, (height - before.height) / 2);
   }
 
   #rove(id) {
@@ -297,5 +311,5 @@ function arrows() {
     { id, viewBox: "0 0 8 8", refX: 7.2, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse", class: "arrow" },
     s("path", { d: "M0.5 0.8 7.5 4 0.5 7.2Z" }),
   );
-  return s("defs", {}, one("arrow"), one("arrow-held"), one("arrow-on"));
+  return s("defs", {}, one("arrow"), one("arrow-held"), one("arrow-on"), one("arrow-back"));
 }

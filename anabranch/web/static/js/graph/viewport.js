@@ -10,7 +10,8 @@ export class Viewport {
   #glide = 0;
 
   constructor(svg, layer, changed) {
-    Object.assign(this, { svg, layer, changed, x: 0, y: 0, k: 1 });
+    // `moved`: by a person, so that the view is theirs.
+    Object.assign(this, { svg, layer, changed, x: 0, y: 0, k: 1, moved: false });
     svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     svg.addEventListener("pointerdown", (event) => this.#down(event));
     svg.addEventListener("pointermove", (event) => this.#move(event));
@@ -50,6 +51,7 @@ export class Viewport {
   }
 
   zoom(factor, px = this.size.width / 2, py = this.size.height / 2) {
+    this.moved = true;
     const k = Math.min(LIMITS.most, Math.max(LIMITS.least, this.k * factor));
     this.to(px - ((px - this.x) * k) / this.k, py - ((py - this.y) * k) / this.k, k);
   }
@@ -65,6 +67,7 @@ export class Viewport {
 
   /** Show all of it; below `least`, only its beginning, but so that it can be read. */
   fit(width, height, { least = 0, smooth = true } = {}) {
+    this.moved = false;
     const margin = 28;
     const whole = this.fitting(width, height, margin);
     const k = Math.max(whole, least);
@@ -82,6 +85,7 @@ export class Viewport {
     const top = y * this.k + this.y;
     const seen = left >= 12 && top >= 12 && left + width * this.k <= size.width - 12 && top + height * this.k <= size.height - 12;
     if (seen && k === this.k) return;
+    this.moved = true;
     this.glide(size.width / 2 - (x + width / 2) * k, size.height / 2 - (y + height / 2) * k, k);
   }
 
@@ -89,6 +93,7 @@ export class Viewport {
     event.preventDefault();
     cancelAnimationFrame(this.#glide);
     if (event.shiftKey) {
+      this.moved = true;
       this.pan(-(event.deltaX || event.deltaY), 0);
       return;
     }
@@ -115,6 +120,7 @@ export class Viewport {
     }
     Object.assign(pointer, { x: event.clientX, y: event.clientY });
     const other = [...this.#pointers.entries()].find(([id]) => id !== event.pointerId)?.[1];
+    this.moved = true;
     if (!other) {
       this.pan(pointer.x - before.x, pointer.y - before.y);
       return;

@@ -223,7 +223,7 @@ function noTables() {
 function noStreamTables(sources) {
   return empty(
     "No stream tables yet",
-    h("p", {}, sources === 1 ? "There is one source. " : `There are ${sources} sources. `, "A query over them becomes a stream table:"),
+    h("p", {}, sources === 1 ? "There is one source. A query over it" : `There are ${sources} sources. A query over them`, " becomes a stream table:"),
     example("CREATE STREAM TABLE totals\nWITH (schedule = '1m')\nAS SELECT region, SUM(amount) AS total\n   FROM orders GROUP BY region"),
   );
 }

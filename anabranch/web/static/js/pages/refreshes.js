@@ -37,10 +37,11 @@ function because(record) {
     record.tick_watermark_lsn === null ? null : `up to lsn ${record.tick_watermark_lsn}`,
     frontier(record),
   ].filter(Boolean);
-  const text = [record.error_code && h("code", {}, record.error_code), record.error_code && " ", record.error ?? record.reason].filter(Boolean);
-  const lines = record.error && record.reason && record.reason !== record.error ? h("div", { class: "muted" }, record.reason) : null;
+  // An error's text begins with its code, and its first line is the reason.
+  const text = record.error ?? record.reason;
+  const reason = record.error && record.reason && !record.error.includes(record.reason) ? h("div", { class: "muted" }, record.reason) : null;
   return h("div", { class: "because" },
-    h("div", { class: record.error ? "error-text" : null }, text.length ? text : h("span", { class: "muted" }, "–")), lines,
+    h("div", { class: record.error ? "error-text" : null }, text ?? h("span", { class: "muted" }, "–")), reason,
     more.length > 0 && h("div", { class: "muted small", title: `started ${at(record.started_at)}` }, more.join(" · ")));
 }
 

@@ -18,6 +18,8 @@ export class TablePage {
   #seen = null;
   #query = null;
   #busy = false;
+  #records = null;
+  #width = 0;
 
   constructor(store, actions, name) {
     Object.assign(this, { store, actions, name, title: name });
@@ -43,6 +45,11 @@ export class TablePage {
       section("History", this.history),
       section("Rows", this.rows.element),
     );
+    new ResizeObserver(() => {
+      if (this.drawn.clientWidth === this.#width) return;
+      this.#width = this.drawn.clientWidth;
+      this.#chart();
+    }).observe(this.drawn);
   }
 
   update() {
@@ -68,7 +75,8 @@ export class TablePage {
     try {
       const [found, records] = await Promise.all([get(path), get(`${path}/history?limit=${HISTORY}`)]);
       replace(this.state, this.#state(found));
-      replace(this.drawn, chart(this.name, records));
+      this.#records = records;
+      this.#chart();
       replace(this.history, records.length ? refreshTable(this.store, records.slice(0, LISTED), { named: false }) : h("p", { class: "muted" }, "It was never refreshed."));
       if (this.#query !== found.query) {
         this.#query = found.query;
@@ -85,6 +93,14 @@ export class TablePage {
     } finally {
       this.#busy = false;
     }
+  }
+
+  /** Drawn at the width there is: its text is as large as all other text. */
+  #chart() {
+    if (!this.#records || !this.drawn.clientWidth) return;
+    const open = this.drawn.querySelector("details")?.open;
+    replace(this.drawn, chart(this.name, this.#records, Math.max(300, Math.min(1000, this.drawn.clientWidth))));
+    if (open) this.drawn.querySelector("details").open = true;
   }
 
   #head(node) {
@@ -113,14 +129,14 @@ export class TablePage {
     return facts([
       ["status", [status.status, status.status_reason && h("div", { class: "muted" }, status.status_reason)]],
       ["lag", span(lagNow(status, store.sampledAt, store.now()))],
-      ["reflects all until", at(status.data_timestamp)],
+      ["reflects everything until", at(status.data_timestamp)],
       ["refreshed", when(store, status.last_refresh_at)],
       ["schedule", schedule(status)],
       ["mode", [mode(status), status.mode_reason && h("div", { class: "muted" }, status.mode_reason)]],
       ["rows", count(status.rows)],
       ["failures in a row", status.consecutive_failures ? count(status.consecutive_failures) : null],
       ["last error", status.last_error && h("span", { class: "error-text" }, status.last_error)],
-      ["held", status.held],
+      ["held", status.status === "ACTIVE" ? status.held : null],
       ["gated by", status.gated_by_sources.length ? links(store, status.gated_by_sources) : null],
       ["reads", links(store, reads)],
       ["read by", links(store, readBy, "nobody")],
@@ -134,7 +150,7 @@ export class TablePage {
     const given = Object.entries(options).filter(([key, value]) => value !== null && !["name", "query", "initialize"].includes(key));
     return [
       sqlBlock(query, "Query"),
-      h("details", {}, h("summary", {}, `${plural(columns.length, "column")}, ${plural(given.length, "option")}`),
+      h("details", { open: true }, h("summary", {}, `${plural(columns.length, "column")}, ${plural(given.length, "option")}`),
         h("div", { class: "two tight" },
           facts(columns.map((column) => [column.name, h("code", {}, column.type)])),
           facts(given.map(([key, value]) => [key, String(value)])))),
