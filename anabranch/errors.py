@@ -7,7 +7,8 @@
     ├── StorageError          AB4xx  versions and files
     ├── EngineError           AB5xx  Spark and Java
     ├── StreamTableError      AB6xx  stream tables and their refreshes
-    └── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
+    ├── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
+    └── ServiceError          AB92x  the HTTP service and requests to it
 
 Codes are public: they are never reused and never change their meaning.
 """
@@ -420,6 +421,105 @@ class FuseNotBlown(FuseError):
     """A fuse that has not blown can't be reset."""
 
     code = "AB721"
+
+
+# -- AB92x: the service ---------------------------------------------------------------------------
+
+
+class ServiceError(AnabranchError):
+    """The HTTP service, and requests to it."""
+
+    code = "AB920"
+
+
+class TokenNeeded(ServiceError):
+    """A request without the service's token, or with another one."""
+
+    code = "AB921"
+
+
+class ForeignOrigin(ServiceError):
+    """A request that a page of another site made."""
+
+    code = "AB922"
+
+
+class ForeignHost(ServiceError):
+    """A request that was sent to a name this service doesn't answer to."""
+
+    code = "AB923"
+
+
+class RequestTooLarge(ServiceError):
+    """A request whose body is larger than it may be."""
+
+    code = "AB924"
+
+
+class NotJson(ServiceError):
+    """A request whose body isn't declared as JSON."""
+
+    code = "AB925"
+
+
+class InvalidRequest(ServiceError):
+    """A request with a body or a parameter that can't be read."""
+
+    code = "AB926"
+
+
+class TooManyRequests(ServiceError):
+    """More requests than are allowed in the time."""
+
+    code = "AB927"
+
+
+class AlreadyRunning(ServiceError):
+    """An action that is running already."""
+
+    code = "AB928"
+
+
+class UnknownAction(ServiceError):
+    """No action of that id, or none any more."""
+
+    code = "AB929"
+
+
+class UnknownRoute(ServiceError):
+    """A path that the service doesn't have."""
+
+    code = "AB930"
+
+
+class WrongMethod(ServiceError):
+    """A method that a path of the service doesn't take."""
+
+    code = "AB931"
+
+
+class ServiceBusy(ServiceError):
+    """More work waits, or more streams are open, than the service takes on."""
+
+    code = "AB932"
+
+
+class UnsafeAddress(ServiceError):
+    """An address that others can reach, for a service without a token of its owner's choice."""
+
+    code = "AB933"
+
+
+class InvalidServiceOption(ServiceError):
+    """An option of the service that can't be taken: a weak token, a host that is no name."""
+
+    code = "AB934"
+
+
+class ServiceFailed(ServiceError):
+    """Something that nobody foresaw; the service's log says what."""
+
+    code = "AB935"
 
 
 def every_error() -> list[type[AnabranchError]]:

@@ -30,6 +30,7 @@ from anabranch.lifecycle.watermarks import (
     tell_of_watermark_groups_gone,
 )
 from anabranch.looking.cycles import CycleStatus, scc_status
+from anabranch.looking.definition import StreamTableInfo, describe_stream_table
 from anabranch.looking.explain import StreamTableExplanation, explain_any
 from anabranch.looking.fuses import FuseStatus, fuse_status
 from anabranch.looking.gates import (
@@ -48,6 +49,8 @@ from anabranch.looking.groups import (
 )
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.picture import LakeGraph, lake_graph
+from anabranch.looking.pulse import Pulse, SchedulerInfo, leading_scheduler, pulse
+from anabranch.looking.sources import SourceInfo, sources
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
 from anabranch.looking.verify import verify_stream_table
@@ -55,6 +58,7 @@ from anabranch.names import TableName
 from anabranch.open import check_kind, open_parts
 from anabranch.parts import Parts
 from anabranch.read.looking import TableInfo, list_tables
+from anabranch.read.preview import Preview, preview
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
 from anabranch.refresh.definitions import Definitions
@@ -304,6 +308,16 @@ class Lake:
     # -- reading ------------------------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        """What the lake's folder is called."""
+        return self._parts.warehouse.uri.rsplit("/", 2)[-2]
+
+    @property
+    def clock(self) -> Clock:
+        """Where the lake's time and identities come from."""
+        return self._parts.clock
+
+    @property
     def lsn(self) -> int:
         """The number of the newest commit."""
         return self._parts.catalog.moment().lsn
@@ -317,6 +331,10 @@ class Lake:
     def arrow(self, name: str, *, as_of: int | None = None) -> Any:
         """The same as an Arrow table: no Spark, but all of it in memory."""
         return arrow_of(self._parts, self._parts.catalog.moment(as_of).version(TableName.parse(name)))
+
+    def preview(self, name: str, limit: int = 50) -> Preview:
+        """Some rows of a table to look at: no Spark, and no more of the table in memory than they need."""
+        return preview(self._parts, name, limit)
 
     def snapshot(self, *, as_of: int | None = None) -> Snapshot:
         """One pinned lsn, now or an earlier one; all reads through it agree."""
@@ -351,6 +369,22 @@ class Lake:
     def status(self) -> list[StreamTableStatus]:
         """How every stream table is doing."""
         return status(self._parts)
+
+    def describe_stream_table(self, name: str) -> StreamTableInfo:
+        """A stream table's query, options, columns, status, and what it moves with. Needs no Spark."""
+        return describe_stream_table(self._parts, name)
+
+    def sources(self) -> list[SourceInfo]:
+        """Every source: whether it is ready, how far it is loaded, who reads it."""
+        return sources(self._parts)
+
+    def leading_scheduler(self) -> SchedulerInfo | None:
+        """The scheduler that leads, in whatever process; None if none does."""
+        return leading_scheduler(self._parts)
+
+    def pulse(self) -> Pulse:
+        """A cheap look: it changes when anything does that a person could see."""
+        return pulse(self._parts)
 
     def refresh_history(self, name: str | None = None, limit: int = 100) -> list[RefreshRecord]:
         """The newest refreshes, of one stream table or of all, newest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.parts import Parts
 from anabranch.refresh.fuse import AUTO, NEEDED, OFF, effective_ceiling
@@ -36,22 +37,22 @@ class FuseStatus:
 def fuse_status(parts: Parts) -> list[FuseStatus]:
     """Every stream table's fuse, by name."""
     moment, streams = parts.catalog.moment_and(read_streams)
-    found = []
-    for name, stream in streams.items():
-        fuse, state = fuse_of(stream.options, parts.settings), fuse_state(stream)
-        found.append(
-            FuseStatus(
-                name=str(name),
-                mode=fuse.mode,
-                state=state,
-                ceiling=fuse.ceiling if fuse.mode != OFF else stream.options.fuse_ceiling,
-                effective_ceiling=effective_ceiling(fuse, stream.fuse.batches),
-                pending_changes=None if state == OFF else pending_changes(parts, stream, moment),
-                blown_at=stream.fuse.blown_at,
-                reason=fuse_reason(stream, parts.settings),
-            )
-        )
-    return found
+    return [fuse_status_of(parts, stream, moment) for stream in streams.values()]
+
+
+def fuse_status_of(parts: Parts, stream: StreamTable, moment: Moment) -> FuseStatus:
+    """One stream table's fuse, as of a moment."""
+    fuse, state = fuse_of(stream.options, parts.settings), fuse_state(stream)
+    return FuseStatus(
+        name=str(stream.name),
+        mode=fuse.mode,
+        state=state,
+        ceiling=fuse.ceiling if fuse.mode != OFF else stream.options.fuse_ceiling,
+        effective_ceiling=effective_ceiling(fuse, stream.fuse.batches),
+        pending_changes=None if state == OFF else pending_changes(parts, stream, moment),
+        blown_at=stream.fuse.blown_at,
+        reason=fuse_reason(stream, parts.settings),
+    )
 
 
 def fuse_state(stream: StreamTable) -> str:

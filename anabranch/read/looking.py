@@ -9,6 +9,19 @@ from anabranch.schema import Schema
 
 
 @dataclass(frozen=True)
+class ColumnInfo:
+    """A column that readers see, with its type in Spark's words."""
+
+    name: str
+    type: str
+
+
+def columns_of(schema: Schema) -> tuple[ColumnInfo, ...]:
+    """The columns that readers see."""
+    return tuple(ColumnInfo(column.name, str(column.type)) for column in schema.visible)
+
+
+@dataclass(frozen=True)
 class TableInfo:
     """A table, and where its newest version stands."""
 

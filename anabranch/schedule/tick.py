@@ -74,7 +74,7 @@ def tick(
     if fence is None:
         return TickReport(leads=False, lsn=parts.catalog.moment().lsn)
     moment, streams = newest(parts)
-    say(Event("tick_started", detail={"lsn": moment.lsn}))
+    say(Event("tick_started", detail={"lsn": moment.lsn, "term": fence.term}))
     units = units_of(streams, parts.settings)
     now = parts.clock.now()
     decisions = due(units, member_states(parts, streams, moment, now), now)

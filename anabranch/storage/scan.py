@@ -1,15 +1,24 @@
-"""A version's rows as one Arrow table, for results that fit into memory. Spark is not needed."""
+"""A version's rows by Arrow: all of them, for results that fit into memory, or the first few.
+
+Spark is not needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from anabranch.errors import Damaged
 from anabranch.schema import Schema
 from anabranch.storage.files import FileRef, read_data
 from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
+
+READ_AHEAD = 1 << 16
+"""Bytes of a column that are fetched at once where only its beginning is wanted."""
 
 
 def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) -> pa.Table:
@@ -17,6 +26,49 @@ def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) ->
     declared = to_arrow(schema)
     parts = [declared_rows(read_data(warehouse, file), declared) for file in files]
     return pa.concat_tables(parts) if parts else declared.empty_table()
+
+
+def first_rows(
+    warehouse: Warehouse, files: Sequence[FileRef], schema: Schema, limit: int
+) -> tuple[tuple[Any, ...], ...]:
+    """Up to `limit` rows of data files, as Python has them; no more is read than they need."""
+    declared = to_arrow(schema)
+    found: list[tuple[Any, ...]] = []
+    for file in files:
+        if len(found) >= limit:
+            break
+        rows = declared_rows(_beginning(warehouse, file.path, limit - len(found)), declared)
+        found += zip(*(_values(column) for column in rows.columns), strict=True)
+    return tuple(found)
+
+
+def _beginning(warehouse: Warehouse, path: str, limit: int) -> pa.Table:
+    """The first rows of a file, from its first row groups."""
+    try:
+        with warehouse.open(path) as stream:
+            file = pq.ParquetFile(stream, pre_buffer=False, buffer_size=READ_AHEAD)
+            batch = next(file.iter_batches(batch_size=limit), None)
+            if batch is None:
+                return file.schema_arrow.empty_table()
+            return pa.Table.from_batches([batch]).slice(0, limit)
+    except (OSError, pa.ArrowException) as error:
+        raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """A column's values; those that Python can't have (a date after the year 9999) as text."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        values = [_value(scalar) for scalar in column]
+    return values
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        return str(scalar.cast(pa.int64())) if not pa.types.is_nested(scalar.type) else str(scalar)
 
 
 def declared_rows(rows: pa.Table, declared: pa.Schema) -> pa.Table:

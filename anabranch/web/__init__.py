@@ -1,1 +1,3 @@
-"""The service: scheduler, HTTP interface, page."""
+"""The service: the lake over HTTP, with its scheduler, a page, metrics and an Iceberg REST catalog."""
+
+from anabranch.web.serving import serve as serve

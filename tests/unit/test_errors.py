@@ -71,6 +71,22 @@ CODES = {
     "AB704": "InvalidWatermarkGroup",
     "AB720": "FuseError",
     "AB721": "FuseNotBlown",
+    "AB920": "ServiceError",
+    "AB921": "TokenNeeded",
+    "AB922": "ForeignOrigin",
+    "AB923": "ForeignHost",
+    "AB924": "RequestTooLarge",
+    "AB925": "NotJson",
+    "AB926": "InvalidRequest",
+    "AB927": "TooManyRequests",
+    "AB928": "AlreadyRunning",
+    "AB929": "UnknownAction",
+    "AB930": "UnknownRoute",
+    "AB931": "WrongMethod",
+    "AB932": "ServiceBusy",
+    "AB933": "UnsafeAddress",
+    "AB934": "InvalidServiceOption",
+    "AB935": "ServiceFailed",
 }
 FAMILIES = {
     "1": errors.InputError,
@@ -80,6 +96,7 @@ FAMILIES = {
     "5": errors.EngineError,
     "6": errors.StreamTableError,
     "7": errors.GateError,
+    "9": errors.ServiceError,
 }
 EVERY = every_error()
 

@@ -1,0 +1,187 @@
+"""The guard at the door: every request passes it before a route sees it, every answer on its way out.
+
+It checks who asks (see `access`), how often and how much, and puts the headers on that tell a browser what
+the page may do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from anabranch.clock import stopwatch
+from anabranch.errors import (
+    AnabranchError,
+    InvalidRequest,
+    NotJson,
+    RequestTooLarge,
+    TokenNeeded,
+    TooManyRequests,
+)
+from anabranch.web.access import OPEN_BELOW, READS, WRONG, Access
+from anabranch.web.answers import refusal
+from anabranch.web.metrics import Metrics
+from anabranch.web.rates import Limiter, Rate
+
+MAX_BODY = 64 * 1024
+MAX_PATH = 4096
+
+CHANGES = Rate(burst=60, per_second=10)
+"""State changes of one client."""
+GUESSES = Rate(burst=10, per_second=0.2)
+"""Wrong tokens of one client."""
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How often one client may do what."""
+
+    changes: Rate = CHANGES
+    guesses: Rate = GUESSES
+
+
+def protective_headers(path: str) -> dict[str, str]:
+    """What every answer tells a browser."""
+    page = path == "/" or path.startswith(OPEN_BELOW)
+    return {
+        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "X-Frame-Options": "DENY",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-cache" if page else "no-store",
+    }
+
+
+class Guard:
+    """ASGI middleware around all routes."""
+
+    def __init__(self, app: ASGIApp, access: Access, limits: Limits, metrics: Metrics) -> None:
+        self._app = app
+        self._access = access
+        self._metrics = metrics
+        self._changes = Limiter(limits.changes, stopwatch)
+        self._guesses = Limiter(limits.guesses, stopwatch)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = stopwatch(), 500
+
+        async def protected(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in protective_headers(scope["path"]).items():
+                    headers[name] = value
+            await send(message)
+
+        try:
+            try:
+                body = await self._admitted(scope, receive)
+            except AnabranchError as error:
+                headers = {"Retry-After": "5"} if isinstance(error, TooManyRequests) else {}
+                headers |= {"Connection": "close"} if isinstance(error, RequestTooLarge) else {}
+                await refusal(error, scope["path"], headers)(scope, receive, protected)
+            else:
+                await self._app(scope, _replayed(body, receive), protected)
+        finally:
+            self._note(scope, status, stopwatch() - started)
+
+    async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
+        """The body of a request that may pass; else an error is raised."""
+        method, headers, client = scope["method"], Headers(scope=scope), _client(scope)
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_PATH:
+            raise InvalidRequest(f"the address is longer than {MAX_PATH} characters")
+        tokens = self._access.needs_token(method, scope["path"])
+        if tokens and self._guesses.spent(client):
+            raise TooManyRequests("too many wrong tokens came from this address", hint="wait a few seconds.")
+        try:
+            self._access.check(method, scope["path"], headers)
+        except TokenNeeded as error:
+            if error.message == WRONG:
+                self._guesses.take(client)
+            raise
+        if method not in READS and not self._changes.take(client):
+            raise TooManyRequests("too many changes are asked for at once", hint="wait a second.")
+        body = await _body(headers, receive)
+        if body and method not in READS:
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                raise NotJson("the body of a request must be application/json")
+        return body
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        self._metrics.request(scope["method"], route, status, seconds)
+        if scope["method"] not in READS:
+            fields: Mapping[str, object] = {
+                "event": "request",
+                "method": scope["method"][:16],
+                "path": scope["path"][:300],
+                "status": status,
+                "seconds": round(seconds, 6),
+                "client": _client(scope),
+            }
+            log.info("request", extra={"fields": fields})
+
+
+def _client(scope: Scope) -> str:
+    """The address that a request comes from."""
+    return str(scope["client"][0]) if scope.get("client") else ""
+
+
+async def _body(headers: Headers, receive: Receive) -> bytes:
+    """All of the body, as long as it is small enough: what it says of its size need not be true."""
+    declared = headers.get("content-length", "0")
+    if declared.isdigit() and int(declared[:20]) > MAX_BODY:
+        raise RequestTooLarge(f"the body is larger than {MAX_BODY} bytes")
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            break
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY:
+            raise RequestTooLarge(f"the body is larger than {MAX_BODY} bytes")
+        more = message.get("more_body", False)
+    return body
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What is left to receive once the body has been read."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

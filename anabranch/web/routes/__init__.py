@@ -1,0 +1,1 @@
+"""The service's routes, a file for each thing they are about."""

@@ -1,0 +1,42 @@
+"""Whether the process lives, whether it can work, and its metrics."""
+
+from __future__ import annotations
+
+from starlette.responses import PlainTextResponse, Response
+
+from anabranch.errors import AnabranchError
+from anabranch.web.answers import answer
+from anabranch.web.models import Checks, Health, Readiness, problems
+from anabranch.web.routes.served import Served, router
+
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+routes = router(tags=["health"])
+
+
+@routes.get("/healthz", response_model=Health)
+async def healthz() -> Response:
+    """The process lives; says nothing about the lake."""
+    return answer(Health("ok"))
+
+
+@routes.get("/readyz", response_model=Readiness, responses={**problems(), 503: {"model": Readiness}})
+def readyz(service: Served) -> Response:
+    """Whether the catalog answers, and the scheduler runs if it should."""
+    try:
+        service.lake.pulse()
+        catalog, scheduler = "ok", service.scheduler_state()
+    except AnabranchError as error:
+        catalog, scheduler = str(error), "stopped"
+    ready = catalog == "ok" and not service.stumbled()
+    return answer(Readiness(ready, Checks(catalog, scheduler)), 200 if ready else 503)
+
+
+@routes.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={**problems(), 200: {"content": {"text/plain": {}}, "description": "Prometheus' text format."}},
+)
+def metrics(service: Served) -> Response:
+    """How fresh the stream tables are, what refreshes did, what was asked over HTTP."""
+    return Response(service.metrics.text(), headers={"Content-Type": METRICS})

@@ -1,0 +1,132 @@
+"""Stream tables: how each is doing, what it is, how it is maintained; and what a person may do about it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import Body
+from starlette.responses import Response
+
+from anabranch.errors import ServiceBusy
+from anabranch.looking.definition import StreamTableInfo
+from anabranch.looking.explain import StreamTableExplanation
+from anabranch.looking.history import RefreshRecord
+from anabranch.looking.status import StreamTableStatus
+from anabranch.names import TableName
+from anabranch.web.answers import answer
+from anabranch.web.models import (
+    ActionStarted,
+    EmptyBody,
+    ExplainInfo,
+    OperatorInfo,
+    RefreshBody,
+    ResetFuseBody,
+    problems,
+)
+from anabranch.web.routes.lake import Limit
+from anabranch.web.routes.served import Served, router, status_of
+
+EXPLAIN_PATIENCE = 60.0
+"""Seconds that an explanation waits for another one: both may start Spark."""
+
+routes = router("/api/v1/stream-tables", tags=["stream tables"], responses=problems())
+
+
+@routes.get("", response_model=list[StreamTableStatus])
+def stream_tables(service: Served) -> Response:
+    """How every stream table is doing."""
+    return answer(service.lake.status())
+
+
+@routes.get("/{name}", response_model=StreamTableInfo, responses=problems(404))
+def stream_table(service: Served, name: str) -> Response:
+    """A stream table's definition, status and company. Never starts Spark."""
+    return answer(service.lake.describe_stream_table(name))
+
+
+@routes.get("/{name}/explain", response_model=ExplainInfo, responses=problems(404, 409))
+def explain(service: Served, name: str) -> Response:
+    """How a stream table is maintained. May start Spark, where a type depends on it."""
+    # A name, not a query: text from outside is not worked out here.
+    wanted = status_of(service.lake, name).name
+    if not service.explaining.acquire(timeout=EXPLAIN_PATIENCE):
+        raise ServiceBusy("another stream table is being explained", hint="try again in a moment.")
+    try:
+        explained = service.lake.explain(wanted)
+    finally:
+        service.explaining.release()
+    return answer(_explained(explained, wanted))
+
+
+def _explained(explained: object, name: str) -> ExplainInfo:
+    assert isinstance(explained, StreamTableExplanation), f"{name} is a stream table"
+    explanation = explained.explanation
+    statements = [
+        f"-- {part.table}{f': {step}' if step else ''}\n{text}"
+        for part in explanation.parts
+        for step, text in part.statements
+    ]
+    refusal = explanation.refusal
+    return ExplainInfo(
+        text=str(explained),
+        incremental=explained.incremental,
+        operators=tuple(
+            OperatorInfo(
+                depth=operator.depth,
+                operator=operator.text,
+                strategy=None if operator.choice is None else operator.choice.strategy,
+                reason=None if operator.choice is None else operator.choice.reason,
+                table=part.table,
+            )
+            for part in explanation.parts
+            for operator in part.tree
+        ),
+        change_query="\n\n".join(statements) or None,
+        why_not=None if refusal is None else " ".join(filter(None, (refusal.message, refusal.detail))),
+    )
+
+
+@routes.get("/{name}/history", response_model=list[RefreshRecord], responses=problems(404))
+def history(service: Served, name: str, limit: Limit = 100) -> Response:
+    """The newest refreshes of one stream table, newest first; those of a dropped one, too."""
+    found = service.lake.refresh_history(name, limit)
+    if not found:
+        status_of(service.lake, name)
+    return answer(found)
+
+
+# -- changes --------------------------------------------------------------------------------------
+
+Nothing = Annotated[EmptyBody | None, Body()]
+
+
+@routes.post(
+    "/{name}/refresh", response_model=ActionStarted, status_code=202, responses=problems(404, 409, 415)
+)
+def refresh(service: Served, name: str, body: Annotated[RefreshBody | None, Body()] = None) -> Response:
+    """Bring it up to now. Answers at once; the action says how it went."""
+    wanted, how = status_of(service.lake, name).name, body or RefreshBody()
+    work = partial(service.lake.refresh_stream_table, wanted, full=how.full, upstream=how.upstream)
+    return answer(ActionStarted(service.actions.start("refresh", wanted, work).id), 202)
+
+
+@routes.post("/{name}/suspend", response_model=StreamTableStatus, responses=problems(404, 409, 415))
+def suspend(service: Served, name: str, body: Nothing = None) -> Response:
+    """Refresh it no more until it is resumed."""
+    service.lake.suspend_stream_table(name)
+    return answer(status_of(service.lake, name))
+
+
+@routes.post("/{name}/resume", response_model=StreamTableStatus, responses=problems(404, 409, 415))
+def resume(service: Served, name: str, body: Nothing = None) -> Response:
+    """Refresh it again."""
+    service.lake.resume_stream_table(name)
+    return answer(status_of(service.lake, name))
+
+
+@routes.post("/{name}/reset-fuse", response_model=StreamTableStatus, responses=problems(404, 409, 415))
+def reset_fuse(service: Served, name: str, body: ResetFuseBody) -> Response:
+    """Arm a blown fuse again, and say what becomes of the changes that it stopped."""
+    service.lake.reset_fuse(str(TableName.parse(name)), body.action)
+    return answer(status_of(service.lake, name))
