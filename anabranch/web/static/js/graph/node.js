@@ -17,6 +17,7 @@ export class NodeShape {
     this.name = s("text", { x: TEXT.x, y: 19, class: "name" });
     this.line = s("text", { x: TEXT.x, y: 35, class: "line" });
     this.big = s("text", { x: TEXT.x + 4, y: 31, class: "big" });
+    this.huge = s("text", { x: TEXT.x + 4, y: 33, class: "huge" });
     this.body = s("rect", { width, height, rx: 6, class: "body" });
     this.halo = s("rect", { x: -4, y: -4, width: width + 8, height: height + 8, rx: 9, class: "halo" });
     this.tip = s("title");
@@ -33,6 +34,7 @@ export class NodeShape {
       this.name,
       this.line,
       this.big,
+      this.huge,
     );
     this.#write();
   }
@@ -47,7 +49,9 @@ export class NodeShape {
     } else {
       this.name.textContent = shown;
     }
+    // From far away there is room for few letters, and they have to be large.
     this.big.textContent = cut(label.slice(space.length), TEXT.width - 2, 21, 600);
+    this.huge.textContent = cut(label.slice(space.length), TEXT.width - 2, 28, 600);
   }
 
   move({ x, y }) {

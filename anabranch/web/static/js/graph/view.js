@@ -11,7 +11,9 @@ import { cutEnd } from "./text.js";
 import { Viewport } from "./viewport.js";
 
 // Below these scales the small text would be dust: larger and less of it is shown instead.
-const DETAIL = [[0.66, "full"], [0.3, "middle"], [0, "far"]];
+const DETAIL = [[0.66, "full"], [0.4, "middle"], [0, "far"]];
+// A graph too large for the window begins at a scale at which names can still be read.
+const LEAST = 0.24;
 
 export class GraphView {
   #nodes = new Map();
@@ -120,7 +122,7 @@ export class GraphView {
     if (focus) this.#nodes.get(id).group.focus({ preventScroll: true });
   }
 
-  fit(options) {
+  fit(options = { least: 0 }) {
     if (this.#places) this.viewport.fit(this.#places.width || 1, this.#places.height || 1, options);
   }
 
@@ -172,12 +174,12 @@ export class GraphView {
     this.#rove(this.focused ?? this.selected ?? items[0]?.id);
     if (hadFocus) this.focus();
     if (!before) {
-      this.fit({ smooth: false, least: 0.3 });
+      this.fit({ smooth: false, least: LEAST });
     } else if (anchor && this.place(anchor.id)) {
       const to = this.place(anchor.id);
       this.viewport.pan((anchor.x - to.x) * this.viewport.k, (anchor.y - to.y) * this.viewport.k);
     } else {
-      this.fit({ least: 0.3 });
+      this.fit({ least: LEAST });
     }
     set(this.svg, "aria-label", `Graph of ${items.length} tables; move with the arrow keys`);
   }
@@ -269,7 +271,7 @@ export class GraphView {
     const before = this.#size;
     this.#size = { width, height };
     if (!this.#places || !before || width <= 1) return;
-    if (!this.viewport.moved) this.fit({ smooth: false, least: 0.3 });
+    if (!this.viewport.moved) this.fit({ smooth: false, least: LEAST });
     else this.viewport.pan((width - before.width) / 2, (height - before.height) / 2);
   }
 

@@ -109,14 +109,14 @@ export class GraphPage {
   #near(name) {
     this.view.choice.near = this.view.choice.near ? null : { name, steps: STEPS };
     this.view.update();
-    this.view.fit({ least: 0.3 });
+    this.view.fit();
     this.#inspect();
   }
 
   #foldBy(kind) {
     Object.assign(this.view.choice, { fold: kind, folded: new Set(), unfolded: new Set() });
     this.view.update();
-    this.view.fit({ least: 0.3 });
+    this.view.fit();
     this.#inspect();
   }
 
