@@ -25,6 +25,8 @@ export class Store extends EventTarget {
   #last = 0;
   #timer = null;
   #stream = null;
+  #greeted = false;
+  #told = 0;
 
   start() {
     this.#stream = listen({
@@ -78,7 +80,7 @@ export class Store extends EventTarget {
     } finally {
       this.#busy = false;
       this.#last = Date.now();
-      if (this.#again) {
+      if (this.#again || (this.graph && this.error === null && this.graph.lsn < this.#told)) {
         this.#again = false;
         this.#soon();
       }
@@ -99,7 +101,11 @@ export class Store extends EventTarget {
 
   #event(kind, data) {
     if (kind === "lake") {
-      this.#soon();
+      this.#told = data.lsn;
+      // The first one says where the lake is, not that it moved.
+      const greeting = !this.#greeted;
+      this.#greeted = true;
+      if (!greeting || (!this.#busy && this.graph?.lsn !== data.lsn)) this.#soon();
     } else if (kind === "step") {
       const name = data.stream_table;
       if (name && data.kind === "refresh_started") this.running.add(name);
@@ -117,7 +123,10 @@ export class Store extends EventTarget {
     if (state === this.connection) return;
     const before = this.connection;
     this.connection = state;
-    if (state !== "live") this.running.clear();
+    if (state !== "live") {
+      this.running.clear();
+      this.#greeted = false;
+    }
     this.#emit("connection");
     // Whatever happened in between was not told.
     if (state === "live" && before !== "connecting") this.refetch();

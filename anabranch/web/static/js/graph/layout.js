@@ -3,7 +3,7 @@
 import { GAP, flow } from "./place.js";
 
 const BOX = { side: 12, top: 30, bottom: 12, arc: 24 };
-const PIECE_GAP = 30;
+const PIECE_GAP = { x: 84, y: 30 };
 // In a large graph a source that this many tables read is drawn apart: its edges would hide all else.
 const HUB = 16;
 const LARGE = 80;
@@ -201,7 +201,7 @@ function connected(ids, edges) {
 
 /** Rows of pieces, of those widths that come to mind the one that fills the window best. */
 function shelves(parts, aspect) {
-  const area = parts.reduce((sum, part) => sum + (part.width + PIECE_GAP) * (part.height + PIECE_GAP), 0);
+  const area = parts.reduce((sum, part) => sum + (part.width + PIECE_GAP.x) * (part.height + PIECE_GAP.y), 0);
   const least = Math.max(0, ...parts.map((part) => part.width));
   let best = null;
   for (const stretch of STRETCHES) {
@@ -224,13 +224,13 @@ function shelved(parts, wide) {
     const part = parts[index];
     if (x > 0 && x + part.width > wide + 1) {
       x = 0;
-      y += tall + PIECE_GAP;
+      y += tall + PIECE_GAP.y;
       tall = 0;
     }
     corners[index] = { x, y };
-    x += part.width + PIECE_GAP;
+    x += part.width + PIECE_GAP.x;
     tall = Math.max(tall, part.height);
-    width = Math.max(width, x - PIECE_GAP);
+    width = Math.max(width, x - PIECE_GAP.x);
   }
   return { corners, width, height: y + tall };
 }

@@ -32,7 +32,7 @@ export class GraphView {
     this.edgeLayer = s("g", { class: "edges", "aria-hidden": "true" });
     this.nodeLayer = s("g", { class: "nodes" });
     const layer = s("g", {}, this.boxLayer, this.edgeLayer, this.nodeLayer);
-    this.svg = s("svg", { class: "canvas", role: "group", "aria-label": "Graph of tables" }, arrows(), layer);
+    this.svg = s("svg", { class: "canvas", role: "group", tabindex: -1, "aria-label": "Graph of tables" }, arrows(), layer);
     this.element = h("div", { class: "graph" }, this.svg);
     this.viewport = new Viewport(this.svg, layer, () => this.#zoomed());
     this.svg.addEventListener("click", (event) => this.#click(event));

@@ -20,7 +20,7 @@ export class HistoryPage {
     this.status = h("select", { "aria-label": "Outcome", on: { change: () => this.#show() } }, STATUSES.map(([value, label]) => h("option", { value }, label)));
     this.body = h("div", {}, loading("the history"));
     this.element = h("div", { class: "page" }, h("div", { class: "page-head" }, h("h1", { class: "grow" }, "History"), h("div", { class: "buttons" }, this.name, this.status)),
-      h("section", { class: "card", "aria-label": "Refreshes" }, this.body));
+      h("div", { class: "card" }, this.body));
   }
 
   update() {

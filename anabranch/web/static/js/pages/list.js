@@ -24,7 +24,7 @@ export class ListPage {
       Object.keys(ORDERS).map((word) => h("option", { value: word }, `Order by ${word}`)));
     this.body = h("div", {}, loading("the stream tables"));
     this.element = h("div", { class: "page" }, h("div", { class: "page-head" }, h("h1", { class: "grow" }, "Stream tables"),
-      h("div", { class: "buttons" }, this.filter, this.order)), h("section", { class: "card", "aria-label": "Stream tables" }, this.body));
+      h("div", { class: "buttons" }, this.filter, this.order)), h("div", { class: "card" }, this.body));
   }
 
   update() {

@@ -27,7 +27,7 @@ function shown({ columns, rows, total_rows: total, lsn }) {
   return [
     h("p", { class: "muted" }, note, ` as of lsn ${lsn}`),
     rows.length > 0 && dataTable(
-      "Rows",
+      "Preview of rows",
       columns.map((column) => ({ label: [column.name, h("span", { class: "type" }, column.type)], class: NUMERIC.test(column.type) ? "number" : "cell" })),
       rows.map((row) => row.map(cell)),
     ),

@@ -19,7 +19,7 @@ export class SourcesPage {
     this.body = h("div", {}, loading("the sources"));
     this.groups = h("div");
     this.element = h("div", { class: "page" }, h("div", { class: "page-head" }, h("h1", {}, "Sources")),
-      h("section", { class: "card", "aria-label": "Sources" }, this.body), this.groups);
+      h("div", { class: "card" }, this.body), this.groups);
   }
 
   update() {
