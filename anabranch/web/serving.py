@@ -16,7 +16,7 @@ from anabranch.lake import Lake
 from anabranch.open import check_kind
 from anabranch.web.app import GRACE, build
 from anabranch.web.guard import Limits
-from anabranch.web.logs import log_to
+from anabranch.web.logs import logged
 from anabranch.web.service import Service
 
 CLOSING = 5
@@ -57,7 +57,6 @@ def serve(
         grace=grace,
     )
     service: Service = app.state.service
-    log_to(lake.clock)
     listening = _listen(host, port)
 
     def begin() -> None:
@@ -79,7 +78,7 @@ def serve(
         timeout_graceful_shutdown=CLOSING,
         lifespan="on",
     )
-    with listening, _signals(service.stop):
+    with listening, logged(lake.clock), _signals(service.stop):
         _Server(config, service, stop, begin).run(sockets=[listening])
 
 

@@ -31,6 +31,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "delete": {"name": "t", "where": "id = 99", "attempt": None},
     "explain": {"what": "SELECT id FROM t"},
     "drop_table": {"name": "fresh", "if_exists": True},
+    "iceberg_table": {"name": "t", "refs_only": False},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
     "maintain": {},
