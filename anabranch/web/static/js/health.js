@@ -56,8 +56,9 @@ export function health(node, sampledAt, now) {
   }
   if (status.last_error) return state("failing", "failed", status.last_error);
   if (status.gated_by_sources.length) {
-    const names = status.gated_by_sources.join(", ");
-    return state("gated", `waits for ${names}`, `It waits for ${names}, which is gated.`);
+    const gates = status.gated_by_sources;
+    const short = gates.length === 1 ? gates[0].split(".").at(-1) : `${gates.length} sources`;
+    return state("gated", `waits for ${short}`, `It waits for ${gates.join(", ")}: gated.`);
   }
   if (status.held) return state("held", "held", status.held);
   if (status.status === "INITIALIZING" || status.last_refresh_at === null) {

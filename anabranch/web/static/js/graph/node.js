@@ -51,7 +51,7 @@ export class NodeShape {
     }
     // From far away there is room for few letters, and they have to be large.
     this.big.textContent = cut(label.slice(space.length), TEXT.width - 2, 21, 600);
-    this.huge.textContent = cut(label.slice(space.length), TEXT.width - 2, 28, 600);
+    this.huge.textContent = cut(label.slice(space.length), TEXT.width - 2, 25, 600);
   }
 
   move({ x, y }) {

@@ -59,6 +59,9 @@ export class Inspector {
         )),
       ),
       troubled.length > LISTED && h("p", { class: "muted" }, `and ${troubled.length - LISTED} more: see `, h("a", { href: "#/list" }, "all tables")),
+      this.store.lake?.scheduler === "stopped" && h("div", { class: "scheduler-note" },
+        h("p", { class: "muted" }, "No scheduler runs in this service; stream tables wait for another one, or for you."),
+        h("div", { class: "buttons" }, button("Tick once", "play", () => this.actions.tick(), { data: { key: "tick" } }))),
       legend(),
     );
   }
