@@ -8,7 +8,7 @@ UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt spec lock docs bench proof soak clean java
+.PHONY: help demo test check fmt spec lock docs bench proof soak clean java browser
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ help: ## Print this list
 demo: java $(VENV)/runtime.stamp ## Set up if needed, then show what anabranch does
 	@$(BIN)/python -m anabranch.demo
 
-test: java $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
+test: java browser $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
 	$(BIN)/pytest -q -m "not spark and not slow" -n 2 --dist loadfile
 	$(BIN)/pytest -q -m "spark and not slow" -n 2 --dist loadfile
 
@@ -59,6 +59,9 @@ clean: ## Remove caches and builds; .venv stays
 
 java:
 	@sh tools/check_java.sh
+
+browser:
+	@sh tools/install_chromium.sh
 
 # The target is pip, not the directory: a venv whose making broke off has none, and is made again.
 $(BIN)/pip:
