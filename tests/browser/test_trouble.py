@@ -82,3 +82,22 @@ def test_text_from_outside_stays_text(open_lake, served, opened, keep):
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
     assert page.locator("img").count() == 0
     assert page.evaluate("window.ran") is None
+
+
+def test_an_error_of_the_lake_is_shown_with_its_code_and_hint(open_lake, served, opened):
+    lake = open_lake()
+    lake.create_table("orders", "id BIGINT")
+    lake.create_stream_table("copied", "SELECT id FROM orders")
+    page = opened(served(lake, scheduler=False), forgive=("503",))
+    expect(page.locator(".node")).to_have_count(2)
+    # A catalog that stays busy for long can't be had at will; what the service then answers can.
+    said = {"code": "AB304", "message": "the catalog stayed busy", "detail": None, "hint": "try again later."}
+    page.route("**/api/v1/graph", lambda route: route.fulfill(status=503, json={"error": said}))
+    lake.create_table("late_comer", "id BIGINT")
+    expect(page.get_by_role("alert")).to_contain_text("AB304 · the catalog stayed busy · try again later.")
+    expect(page.locator(".node")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".problem")).to_contain_text("Hint: try again later.")
+    page.unroute("**/api/v1/graph")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".node")).to_have_count(3)

@@ -2,6 +2,7 @@
 
 import { h, s } from "./dom.js";
 import { at, calendarDay, clockTime, span } from "./format.js";
+import { dataTable } from "./parts.js";
 
 const FRAME = { panel: 92, left: 58, right: 14, gap: 30, top: 20, bottom: 26 };
 const DAY = 86_400_000;
@@ -112,12 +113,8 @@ function summary(name, found) {
 }
 
 function asTable(found) {
-  return h("details", {}, h("summary", {}, "Show as a table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Duration and lag" }, h(
-    "table",
-    {},
-    h("thead", {}, h("tr", {}, ["finished", "status", "duration", "lag, at most"].map((word) => h("th", { scope: "col" }, word)))),
-    h("tbody", {}, [...found].reverse().map((point) => h("tr", {},
-      h("td", {}, at(new Date(point.at).toISOString())), h("td", {}, point.status.toLowerCase().replace("_", " ")),
-      h("td", { class: "number" }, span(point.duration)), h("td", { class: "number" }, span(point.lag))))),
-  )));
+  const columns = [{ label: "Finished" }, { label: "Outcome" }, { label: "Duration", class: "number" }, { label: "Lag, at most", class: "number" }];
+  const rows = [...found].reverse().map((point) =>
+    [at(new Date(point.at).toISOString()), point.status.toLowerCase().replace("_", " "), span(point.duration), span(point.lag)]);
+  return h("details", {}, h("summary", {}, "Show as a table"), dataTable("Duration and lag", columns, rows));
 }

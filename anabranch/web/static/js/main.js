@@ -125,7 +125,7 @@ document.addEventListener("keydown", (event) => {
 
 store.addEventListener("graph", () => { frame(); page.update(); });
 store.addEventListener("problem", () => { frame(); page.update(); reading(); });
-store.addEventListener("connection", () => { frame(); reading(); });
+store.addEventListener("connection", () => { frame(); page.refresh(); reading(); });
 for (const kind of ["clock", "running"]) store.addEventListener(kind, () => page.refresh());
 window.addEventListener("hashchange", route);
 themeButton();

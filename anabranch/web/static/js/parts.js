@@ -33,17 +33,24 @@ export function facts(pairs) {
     ([word, value]) => h("div", {}, h("dt", {}, word), h("dd", {}, value))));
 }
 
-/** A table of rows of cells; `columns`: `{label, class?}`. It scrolls by itself where it is too wide. */
-export function dataTable(caption, columns, rows, { hideCaption = true } = {}) {
+/**
+ * A table of rows of cells; `columns`: `{label, class?}`. It scrolls by itself where it is too wide; with `stack`,
+ * on a phone, each row becomes a list of its cells instead. (Roles are told, because that takes the table's away.)
+ */
+export function dataTable(caption, columns, rows, { stack = true } = {}) {
+  const cell = (content, { label, class: kind }) =>
+    h("td", { role: "cell", class: kind, data: typeof label === "string" ? { label } : {} }, Array.isArray(content) ? h("div", {}, content) : content);
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     h(
       "table",
-      {},
-      h("caption", { class: hideCaption ? "unseen" : null }, caption),
-      h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.class }, column.label)))),
-      h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, index) => h("td", { class: columns[index].class }, cell))))),
+      { role: "table", class: stack ? "stack" : null },
+      h("caption", { class: "unseen" }, caption),
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(({ label, class: kind }) =>
+        h("th", { scope: "col", role: "columnheader", class: kind }, label)))),
+      h("tbody", { role: "rowgroup" }, rows.map((cells) =>
+        h("tr", { role: "row" }, cells.map((content, index) => cell(content, columns[index]))))),
     ),
   );
 }

@@ -118,7 +118,7 @@ export class GraphView {
     const place = id && this.place(id);
     if (!place) return;
     this.#rove(id);
-    if (reveal) this.viewport.reveal(place, { least: 0.66 });
+    if (reveal) this.viewport.reveal(place, { least: 0.85 });
     if (focus) this.#nodes.get(id).group.focus({ preventScroll: true });
   }
 

@@ -3,6 +3,10 @@
 const LIMITS = { least: 0.06, most: 2.5 };
 const DRAG = 4;
 const GLIDE = 180;
+const MARGIN = 28;
+// At the right stand the tools for zooming, where there is room for them.
+const TOOLS = 36;
+const NARROW = 600;
 
 export class Viewport {
   #pointers = new Map();
@@ -61,18 +65,20 @@ export class Viewport {
   }
 
   /** The scale at which all of it is seen. */
-  fitting(width, height, margin = 28) {
-    return Math.min((this.size.width - 2 * margin) / width, (this.size.height - 2 * margin) / height, 1.15);
+  #fitting(width, height, room) {
+    return Math.min((room - 2 * MARGIN) / width, (this.size.height - 2 * MARGIN) / height, 1.15);
   }
 
   /** Show all of it; below `least`, only its beginning, but so that it can be read. */
   fit(width, height, { least = 0, smooth = true } = {}) {
     this.moved = false;
-    const margin = 28;
-    const whole = this.fitting(width, height, margin);
+    const size = this.size;
+    const room = size.width > NARROW ? size.width - TOOLS : size.width;
+    const whole = this.#fitting(width, height, room);
     const k = Math.max(whole, least);
-    const x = k * width > this.size.width - 2 * margin && k > whole ? margin : (this.size.width - k * width) / 2;
-    const y = k * height > this.size.height - 2 * margin && k > whole ? margin : (this.size.height - k * height) / 2;
+    const begin = (space, length) => (k > whole && length > space - 2 * MARGIN ? MARGIN : (space - length) / 2);
+    const x = begin(room, k * width);
+    const y = begin(size.height, k * height);
     if (smooth) this.glide(x, y, k);
     else this.to(x, y, k);
   }

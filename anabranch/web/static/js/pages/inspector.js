@@ -42,7 +42,7 @@ export class Inspector {
     return h(
       "div",
       {},
-      h("h2", {}, troubled.length ? "Needs attention" : "All is well"),
+      h("h2", {}, troubled.length ? "Needs attention" : this.store.connection === "live" ? "All is well" : "All was well"),
       troubled.length === 0 && h("p", { class: "muted" }, "No stream table is late, held or failing."),
       h(
         "ul",

@@ -30,6 +30,7 @@ function shown({ columns, rows, total_rows: total, lsn }) {
       "Preview of rows",
       columns.map((column) => ({ label: [column.name, h("span", { class: "type" }, column.type)], class: NUMERIC.test(column.type) ? "number" : "cell" })),
       rows.map((row) => row.map(cell)),
+      { stack: false },
     ),
   ];
 }
