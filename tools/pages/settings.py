@@ -14,8 +14,11 @@ A value comes from the first of these that has one:
 
 1. the arguments of `connect`: `ab.connect("./lake", parallelism=8)`
 2. the environment: `{ENVIRONMENT_PREFIX}PARALLELISM=8`
-3. what is stored in the lake: `lake.set("parallelism", 8)`; it holds for every process that opens the lake
-4. the default
+3. the [project file](project-files.md), where a project opens the lake: `settings: {{parallelism: 8}}`
+4. what is stored in the lake: `lake.set("parallelism", 8)`; it holds for every process that opens the lake
+5. the default
+
+`lake.settings()`, and `anabranch settings` on the command line, show the value of each and where it is from.
 
 A value that can't be taken is refused wherever it comes from (`AB111`), and a name that doesn't exist too
 (`AB110`). A duration is written as `500ms`, `30s`, `5m`, `1h30m`, `7d`, or given as a `timedelta`.
