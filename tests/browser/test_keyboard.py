@@ -66,6 +66,15 @@ def test_enter_selects_then_opens_and_escape_goes_back(page):
     expect(node(page, "sales.top")).to_have_attribute("aria-pressed", "true")
 
 
+def test_what_is_typed_right_after_the_slash_goes_into_the_search(page):
+    for route in ("#/", "#/history"):
+        page.evaluate("route => { location.hash = route }", route)
+        expect(page.locator(f'nav a[href="{route}"]')).to_have_attribute("aria-current", "page")
+        page.keyboard.type("/contacts")
+        expect(page.get_by_role("combobox", name="Search tables")).to_have_value("contacts")
+        expect(page.locator(".search-list [role=option]")).to_have_count(1)
+
+
 def test_a_group_collapses_and_opens_by_keys(page):
     node(page, "sales.summary").focus()
     page.keyboard.press("c")

@@ -42,6 +42,7 @@ function route() {
   if (location.hash === "#main") return;
   const first = page === null;
   const [next, tab] = pageFor(location.hash);
+  if (next === page) return;
   page = next;
   replace(main, page.element);
   document.body.dataset.page = tab;
@@ -118,9 +119,12 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest?.("input, textarea, select, dialog")) return;
   event.preventDefault();
-  if (page !== graphPage) location.hash = "#/";
-  // The page changes when the address has.
-  setTimeout(() => graphPage.search.focus(), 0);
+  if (page !== graphPage) {
+    location.hash = "#/";
+    // At once, not when the address has changed: the next letter is meant for the search.
+    route();
+  }
+  graphPage.search.focus();
 });
 
 store.addEventListener("graph", () => { frame(); page.update(); });
