@@ -8,7 +8,7 @@ UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt spec lock bench proof soak clean java
+.PHONY: help demo test check fmt spec lock docs bench proof soak clean java browser
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ help: ## Print this list
 demo: java $(VENV)/runtime.stamp ## Set up if needed, then show what anabranch does
 	@$(BIN)/python -m anabranch.demo
 
-test: java $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
+test: java browser $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
 	$(BIN)/pytest -q -m "not spark and not slow" -n 2 --dist loadfile
 	$(BIN)/pytest -q -m "spark and not slow" -n 2 --dist loadfile
 
@@ -39,6 +39,10 @@ lock: $(VENV)/dev.stamp ## Re-make constraints.txt with the newest versions that
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 \
 		--upgrade --fork-strategy fewest --no-header -o constraints.txt
 
+docs: $(VENV)/dev.stamp ## Make the documentation, in build/site; broken links are errors
+	$(BIN)/python -m tools.pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: java $(VENV)/dev.stamp ## Measure against bare Spark and bare pyiceberg
 	$(BIN)/python -m bench
 
@@ -55,6 +59,9 @@ clean: ## Remove caches and builds; .venv stays
 
 java:
 	@sh tools/check_java.sh
+
+browser:
+	@sh tools/install_chromium.sh
 
 # The target is pip, not the directory: a venv whose making broke off has none, and is made again.
 $(BIN)/pip:

@@ -8,6 +8,8 @@
     ├── EngineError           AB5xx  Spark and Java
     ├── StreamTableError      AB6xx  stream tables and their refreshes
     ├── GateError             AB7xx  gates and watermarks of sources, fuses (AB72x)
+    ├── ProjectError          AB8xx  project files, and what they ask of a lake
+    ├── CommandError          AB90x  a call of the command line that can't be meant so
     └── ServiceError          AB92x  the HTTP service and requests to it
 
 Codes are public: they are never reused and never change their meaning.
@@ -427,6 +429,102 @@ class FuseNotBlown(FuseError):
     """A fuse that has not blown can't be reset."""
 
     code = "AB721"
+
+
+# -- AB8xx: projects ------------------------------------------------------------------------------
+
+
+class ProjectError(AnabranchError):
+    """Project files, and what they ask of a lake."""
+
+    code = "AB800"
+
+
+class InvalidProjectFile(ProjectError):
+    """An anabranch.yml that is missing or can't be read, or says what can't be said there."""
+
+    code = "AB801"
+
+
+class UnknownEnvironment(ProjectError):
+    """An environment that the project file doesn't have."""
+
+    code = "AB802"
+
+
+class MissingVariable(ProjectError):
+    """An environment variable that the project file refers to and that isn't set."""
+
+    code = "AB803"
+
+
+class InvalidDefinitionFile(ProjectError):
+    """A .sql or .py file of a project that can't be taken."""
+
+    code = "AB804"
+
+
+class DefinedTwice(ProjectError):
+    """A name that two definitions of a project claim."""
+
+    code = "AB805"
+
+
+class DifferentColumns(ProjectError):
+    """A source that has other columns than its CREATE TABLE in the project says."""
+
+    code = "AB806"
+
+
+class OwnedElsewhere(ProjectError):
+    """A stream table or group that another project made."""
+
+    code = "AB807"
+
+
+class PlanOutdated(ProjectError):
+    """A plan that no longer fits: the lake or the project changed since it was made."""
+
+    code = "AB808"
+
+
+class FileExists(ProjectError):
+    """A file that would be overwritten."""
+
+    code = "AB809"
+
+
+# -- AB90x: the command line ----------------------------------------------------------------------
+
+
+class CommandError(AnabranchError):
+    """A call of the command line that can't be meant so."""
+
+    code = "AB900"
+
+
+class NoLakeGiven(CommandError):
+    """A command that doesn't know which lake is meant."""
+
+    code = "AB901"
+
+
+class NoSuchLake(CommandError):
+    """A place without a lake, for a command that wouldn't create one."""
+
+    code = "AB902"
+
+
+class InvalidSelector(CommandError):
+    """A selector of stream tables that can't be read."""
+
+    code = "AB903"
+
+
+class NothingSelected(CommandError):
+    """A selector that no stream table answers to."""
+
+    code = "AB904"
 
 
 # -- AB92x: the service ---------------------------------------------------------------------------

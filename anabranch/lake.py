@@ -30,6 +30,7 @@ from anabranch.lifecycle.watermarks import (
     ending_with,
     tell_of_watermark_groups_gone,
 )
+from anabranch.listing import Listing
 from anabranch.looking.cycles import CycleStatus, scc_status
 from anabranch.looking.definition import StreamTableInfo, describe_stream_table
 from anabranch.looking.explain import StreamTableExplanation, explain_any
@@ -48,9 +49,11 @@ from anabranch.looking.groups import (
     diamond_groups,
     refresh_groups,
 )
+from anabranch.looking.health import Check, examine
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.picture import LakeGraph, lake_graph
 from anabranch.looking.pulse import SchedulerInfo, leading_scheduler, pulse
+from anabranch.looking.settings import SettingInfo, settings
 from anabranch.looking.sources import SourceInfo, sources
 from anabranch.looking.status import StreamTableStatus, status
 from anabranch.looking.tree import DependencyTree, dependency_tree
@@ -89,6 +92,7 @@ def connect(
     *,
     catalog: str | None = None,
     spark: SparkSession | None = None,
+    spark_options: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     observer: Observer | None = None,
     failpoints: Failpoints | None = None,
@@ -97,13 +101,14 @@ def connect(
     """Open the lake at `location`, or create it there.
 
     `catalog` is the address of its database, by default a SQLite file inside the location. Spark
-    starts when it is first needed, unless a session is given.
+    starts when it is first needed, with `spark_options` on top of its own, unless a session is given.
     """
     return Lake(
         open_parts(
             location,
             catalog=catalog,
             spark=spark,
+            spark_options=spark_options,
             clock=clock,
             observer=observer,
             failpoints=failpoints,
@@ -358,8 +363,14 @@ class Lake:
         return frame
 
     def sql(self, text: str) -> Any:
-        """Run a statement: a SELECT gives a DataFrame, a change gives what it did."""
-        return run_statement(self._parts, text)
+        """Run a statement: a SELECT gives a DataFrame, a change gives what it did.
+
+        REFRESH STREAM TABLE gives its record, SHOW STREAM TABLES what `status` does, EXPLAIN STREAM TABLE
+        what `explain` does; the other statements about stream tables and gates give nothing.
+        """
+        return run_statement(self._parts, self._definitions, text)
+
+    # -- looking ------------------------------------------------------------------------------
 
     def explain(self, what: str) -> Explanation | StreamTableExplanation:
         """How a stream table, or a query, is maintained: strategy and reason per operator, which SQL runs.
@@ -437,7 +448,7 @@ class Lake:
         if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_COMMITS_LISTED:
             raise InputError(f"a limit is a number from 1 to {MAX_COMMITS_LISTED}")
         with self._parts.catalog.database.reading() as connection:
-            return ledger.recent_commits(connection, limit)
+            return Listing(ledger.recent_commits(connection, limit))
 
     # -- keeping house ------------------------------------------------------------------------
 
@@ -446,6 +457,14 @@ class Lake:
         text = self._parts.settings.store(name, value)
         with self._parts.catalog.database.writing() as connection:
             ledger.store_setting(connection, name, text)
+
+    def settings(self) -> list[SettingInfo]:
+        """Every setting: the value in force, and where it comes from."""
+        return settings(self._parts)
+
+    def health(self) -> list[Check]:
+        """Whether the lake can be read, written and scheduled: what was looked at, and what was found."""
+        return examine(self._parts)
 
     def maintain(self) -> Upkeep:
         """Expire old versions, sweep files that nobody needs."""

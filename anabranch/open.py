@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anabranch.clock import Clock, SystemClock
-from anabranch.engine.spark import SparkEngine
+from anabranch.engine.base import Engine
+from anabranch.engine.late import LateEngine
 from anabranch.errors import InputError, InvalidLocation
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
@@ -33,12 +36,14 @@ def open_parts(
     observer: Observer | None,
     failpoints: Failpoints | None,
     arguments: dict[str, object],
+    spark_options: Mapping[str, str] | None = None,
 ) -> Parts:
     """Everything a lake needs, connected and brought up to date. Spark is not started."""
     check_kind("clock", clock, "now", "sleep", "new_id")
     check_kind("observer", observer, "__call__")
     check_kind("failpoints", failpoints, "hit")
     check_kind("spark", spark, "conf", "sql", "read", "createDataFrame")
+    options = _checked_options(spark, spark_options)
     clock = SystemClock() if clock is None else clock
     observer = ignore if observer is None else observer
     failpoints = Failpoints.from_environment() if failpoints is None else failpoints
@@ -56,12 +61,33 @@ def open_parts(
         warehouse=warehouse,
         reader=reader,
         catalog=Catalog(database, reader, clock, failpoints, observer),
-        engine=SparkEngine(spark, zone=settings["time_zone"], observer=observer),
+        engine=cast(
+            Engine, LateEngine(lambda: _spark_engine(spark, settings["time_zone"], observer, options))
+        ),
         settings=settings,
         clock=clock,
         failpoints=failpoints,
         observer=observer,
     )
+
+
+def _spark_engine(spark: Any, zone: str, observer: Observer, options: Mapping[str, str]) -> Engine:
+    from anabranch.engine.spark import SparkEngine
+
+    return SparkEngine(spark, zone=zone, observer=observer, options=options)
+
+
+def _checked_options(spark: Any, options: Mapping[str, str] | None) -> dict[str, str]:
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(text, str) for text in chain(*options.items())):
+        raise InputError("spark_options are names and values of Spark's configuration, all of them text")
+    if spark is not None:
+        raise InputError(
+            "spark_options are for a session that is started here",
+            hint="configure the session that is given.",
+        )
+    return dict(options)
 
 
 def _enter(database: Database, uri: str, clock: Clock, failpoints: Failpoints) -> dict[str, str]:

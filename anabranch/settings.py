@@ -20,18 +20,30 @@ ENVIRONMENT_PREFIX = "ANABRANCH_"
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What a setting takes: in words, and how its text is read."""
+
+    words: str
+    read: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
 class Setting:
-    """One knob: how its text is read, how a value is shown, and what it is for."""
+    """One knob: its default, what it takes, and what it is for."""
 
     name: str
     default: str
-    read: Callable[[str], Any]
+    takes: Taken
     meaning: str
     at_opening: bool = False
     """Whether a stored value counts only from the next opening of the lake on."""
 
+    def read(self, text: str) -> Any:
+        """The value that a text stands for, or a ValueError that says what it must be."""
+        return self.takes.read(text)
 
-def _flag(text: str) -> bool:
+
+def _read_flag(text: str) -> bool:
     folded = text.strip().lower()
     if folded in ("true", "on", "yes", "1"):
         return True
@@ -40,41 +52,49 @@ def _flag(text: str) -> bool:
     raise ValueError("it must be true or false")
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
+def _whole(low: int, high: int) -> Taken:
     def read(text: str) -> int:
         value = int(text)
         if not low <= value <= high:
             raise ValueError(f"it must be from {low} to {high}")
         return value
 
-    return read
+    return Taken(f"a whole number from {low:,} to {_shown_limit(high)}", read)
 
 
-def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What `read` takes, or the word `none`."""
-    return lambda text: None if text.strip().lower() == "none" else read(text)
+def _shown_limit(limit: int) -> str:
+    """A limit that nobody counts to, as a power of two."""
+    power = limit.bit_length() - 1
+    return f"2^{power}" if power >= 40 and limit == 1 << power else f"{limit:,}"
 
 
-def _duration(low: str, high: str) -> Callable[[str], timedelta]:
+def _or_none(taken: Taken) -> Taken:
+    """What `taken` takes, or the word `none`."""
+    return Taken(
+        f"{taken.words}, or none", lambda text: None if text.strip().lower() == "none" else taken.read(text)
+    )
+
+
+def _duration(low: str, high: str) -> Taken:
     def read(text: str) -> timedelta:
         value = parse_duration(text)
         if not parse_duration(low) <= value <= parse_duration(high):
             raise ValueError(f"it must be from {low} to {high}")
         return value
 
-    return read
+    return Taken(f"a duration from {low} to {high}", read)
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
+def _one_of(*words: str) -> Taken:
     def read(text: str) -> str:
         if (folded := text.strip().lower()) not in words:
             raise ValueError("it must be " + " or ".join(words))
         return folded
 
-    return read
+    return Taken(" or ".join(words), read)
 
 
-def _zone(text: str) -> str:
+def _read_zone(text: str) -> str:
     try:
         ZoneInfo(text)
     except Exception as error:
@@ -82,10 +102,20 @@ def _zone(text: str) -> str:
     return text
 
 
+_FLAG = Taken("true or false", _read_flag)
+_ZONE = Taken("a time zone such as UTC or Europe/Vienna", _read_zone)
+
 _SETTINGS = (
-    Setting("time_zone", "UTC", _zone, "the time zone in which queries read and show timestamps", True),
-    Setting("snapshot_retention", "7d", _duration("0s", "3650d"), "how long old versions stay readable"),
-    Setting("orphan_grace", "24h", _duration("0s", "3650d"), "how long an unneeded file is left alone"),
+    Setting("time_zone", "UTC", _ZONE, "the time zone in which queries read and show timestamps", True),
+    Setting(
+        "snapshot_retention",
+        "7d",
+        _duration("0s", "3650d"),
+        "how long old versions stay readable, for time travel",
+    ),
+    Setting(
+        "orphan_grace", "24h", _duration("0s", "3650d"), "how long a file that nobody needs is left alone"
+    ),
     Setting("pin_lifetime", "1h", _duration("1s", "30d"), "how long an unused pinned snapshot holds"),
     Setting("catalog_timeout", "60s", _duration("1s", "1h"), "how long to wait for the catalog database"),
     Setting("commit_retries", "20", _whole(0, 1000), "how often a write starts over after a conflict"),
@@ -102,36 +132,64 @@ _SETTINGS = (
         "whether a diamond waits for its first or its last due member",
     ),
     Setting(
-        "tick_watermark_enabled", "true", _flag, "whether a tick reads everything at the lsn it began with"
+        "tick_watermark_enabled", "true", _FLAG, "whether a tick reads everything at the lsn it began with"
     ),
-    Setting("allow_circular", "false", _flag, "whether stream tables may read each other in a circle"),
+    Setting("allow_circular", "false", _FLAG, "whether stream tables may read each other in a circle"),
     Setting(
-        "max_fixpoint_iterations", "100", _whole(1, 1_000_000), "passes after which a recursion is given up"
+        "max_fixpoint_iterations",
+        "100",
+        _whole(1, 1_000_000),
+        "after how many passes a cycle or recursion is given up",
     ),
-    Setting("tick_interval", "1s", _duration("10ms", "1h"), "how often a scheduler looks whether it leads"),
-    Setting("default_schedule", "1m", _duration("1s", "3650d"), "how often what nobody reads is refreshed"),
     Setting(
-        "max_consecutive_failures", "5", _whole(1, 1000), "failures in a row that suspend a stream table"
+        "tick_interval",
+        "1s",
+        _duration("10ms", "1h"),
+        "how often a scheduler that waits looks whether it leads",
     ),
-    Setting("retry_backoff", "1s", _duration("1ms", "1d"), "how long a first failure waits; it doubles"),
+    Setting(
+        "default_schedule",
+        "1m",
+        _duration("1s", "3650d"),
+        "how often `calculated` refreshes what nobody reads",
+    ),
+    Setting(
+        "max_consecutive_failures",
+        "5",
+        _whole(1, 1000),
+        "how many scheduled failures in a row suspend a stream table",
+    ),
+    Setting(
+        "retry_backoff", "1s", _duration("1ms", "1d"), "the wait after a first failure; it doubles each time"
+    ),
     Setting("retry_backoff_cap", "60s", _duration("1ms", "30d"), "the longest wait after a failure"),
     Setting(
         "fuse_default_ceiling",
         "none",
         _or_none(_whole(1, 1 << 62)),
-        "pending changes that blow a fuse without a ceiling of its own, if exceeded",
+        "how many pending changes a fuse without a ceiling of its own lets through",
     ),
-    Setting("parallelism", "4", _whole(1, 64), "stream tables refreshed side by side"),
+    Setting("parallelism", "4", _whole(1, 64), "how many stream tables are refreshed side by side"),
     Setting(
         "history_retention", "30d", _duration("0s", "3650d"), "how long the history of refreshes is kept"
     ),
-    Setting("gate_stale_after", "1h", _duration("1s", "3650d"), "how long a gate is shut before it is told"),
-    Setting("scheduler_lease", "30s", _duration("100ms", "1d"), "how long a silent scheduler still leads"),
+    Setting(
+        "gate_stale_after",
+        "1h",
+        _duration("1s", "3650d"),
+        "how long a gate may be shut before a Notice tells",
+    ),
+    Setting(
+        "scheduler_lease",
+        "30s",
+        _duration("100ms", "1d"),
+        "how long a scheduler that fell silent still leads",
+    ),
     Setting(
         "driver_rewrite_bytes",
         str(64 << 20),
         _whole(0, 1 << 40),
-        "Parquet bytes that are rewritten without a Spark job",
+        "up to how many bytes of Parquet a row-level write rewrites without a Spark job",
     ),
 )
 
@@ -173,24 +231,30 @@ class Settings:
     ) -> None:
         environment = os.environ if environment is None else environment
         self._values = {name: setting.read(setting.default) for name, setting in SETTINGS.items()}
-        self._fixed: set[str] = set()
+        self._origins: dict[str, str] = {}
         for name, kept in (stored or {}).items():
             if name in SETTINGS:
                 self._values[name] = read_setting(name, kept)
+                self._origins[name] = "lake"
         for name in SETTINGS:
             if (text := environment.get(ENVIRONMENT_PREFIX + name.upper())) is not None:
                 self._values[name] = read_setting(name, text)
-                self._fixed.add(name)
+                self._origins[name] = "environment"
         for name, value in arguments.items():
             self._values[name] = read_setting(name, value)
-            self._fixed.add(name)
+            self._origins[name] = "argument"
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
+    def origin(self, name: str) -> str:
+        """Where a value comes from: `argument`, `environment`, `lake` or `default`."""
+        return self._origins.get(name, "default")
+
     def store(self, name: str, value: object) -> str:
         """Take a value that the lake stores; its text. Arguments and environment stay in force."""
         typed = read_setting(name, value)
-        if name not in self._fixed and not SETTINGS[name].at_opening:
+        if self.origin(name) in ("lake", "default") and not SETTINGS[name].at_opening:
             self._values[name] = typed
+            self._origins[name] = "lake"
         return setting_text(value)

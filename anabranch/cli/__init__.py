@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: what a person or a script does with a lake, without writing Python."""

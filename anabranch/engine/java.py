@@ -13,8 +13,8 @@ OLDEST_JAVA = 17
 _VERSION = re.compile(r'version "(\d+)')
 
 
-def check_java() -> None:
-    """Pass if JAVA_HOME or the PATH has a Java of at least version 17; else one clear error."""
+def check_java() -> int:
+    """The version of the Java in JAVA_HOME or on the PATH, at least 17; else one clear error."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     found = _version(java) if java else None
@@ -24,6 +24,7 @@ def check_java() -> None:
             detail="none was found." if found is None else f"version {found} was found.",
             hint="install one, for example openjdk-17-jre-headless, or set JAVA_HOME.",
         )
+    return found
 
 
 def _version(java: str) -> int | None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import reduce
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -63,6 +64,7 @@ INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
 _QUERY_WEIGHT = "__w"
 _NEW, _PICK = "__new_", "__pick_"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
 
 # Types that come back from Arrow as they went.
@@ -91,8 +93,16 @@ class SparkEngine:
 
     dialect = SPARK
 
-    def __init__(self, session: SparkSession | None, *, zone: str, observer: Observer) -> None:
+    def __init__(
+        self,
+        session: SparkSession | None,
+        *,
+        zone: str,
+        observer: Observer,
+        options: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._given = session
+        self._options = options
         self._zone = zone
         self._observer = observer
         self._lock = threading.Lock()
@@ -119,11 +129,16 @@ class SparkEngine:
         check_java()
         self._observer(Event("spark_starting"))
         builder = SparkSession.builder.appName("anabranch").master("local[*]")
-        for key, value in OWN_SESSION.items():
-            builder = builder.config(key, value)
         quiet = Path(str(resources.files("anabranch.engine") / "log4j2.properties")).as_uri()
-        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet}")
-        builder = builder.config("spark.sql.warehouse.dir", tempfile.gettempdir() + "/anabranch-spark")
+        given = self._options.get(_JAVA_OPTIONS, "")
+        options = {
+            **OWN_SESSION,
+            "spark.sql.warehouse.dir": tempfile.gettempdir() + "/anabranch-spark",
+            **self._options,
+            _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet} {given}".strip(),
+        }
+        for key, value in options.items():
+            builder = builder.config(key, value)
         with translated():
             session = builder.getOrCreate()
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -179,6 +179,8 @@ stream_tables = Table(
     Column("fuse_skipped", BigInteger, nullable=False),
     # Whether its first fill waits for sources, and comes when they are ready, whatever its schedule.
     Column("put_off", Integer, nullable=False),
+    # The project that made it.
+    Column("project", String(255)),
     Index("anabranch_stream_tables_by_name", "namespace", "name", unique=True),
 )
 
@@ -196,6 +198,7 @@ refresh_groups = Table(
     Column("isolation", String(16), nullable=False),
     Column("snapshot_timeout_ms", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("project", String(255)),
 )
 
 # One row per source that is gated, or was.
@@ -232,6 +235,7 @@ watermark_groups = Table(
     Column("tolerance", BigInteger, nullable=False),
     Column("missing", String(16), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("project", String(255)),
 )
 
 watermark_sources = Table(

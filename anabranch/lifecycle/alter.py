@@ -181,8 +181,10 @@ def _publish(
         )
     _tell_of_waiting(a_pass, members, after)
     why = "its query was altered" if anew else None
+    # What it stored so far beside its contents is looked for by its old names, and goes.
+    stored = replace(altered, state_tables=a_pass.streams[name].state_tables)
     jobs = [
-        Job(altered, definition, anew=why) if member == name else Job(after[member])
+        Job(stored, definition, anew=why) if member == name else Job(after[member])
         for member in members
         if member == name or after[member].filled
     ]
@@ -191,10 +193,10 @@ def _publish(
     except Failed as failed:
         raise failed.error from None
     check_members(a_pass, results)
-    _check_forward(a_pass, results)
+    check_forward(a_pass, results)
 
     def enter(connection: Connection, streams: Streams) -> Groups:
-        store_definition(connection, streams[name])
+        store_definition(connection, replace(streams[name], state_tables=altered.state_tables))
         if altered.status == ERROR:
             # What was broken has been replaced: that is the decision that an error waits for.
             store_status(connection, replace(streams[name], status=ACTIVE, status_reason=None))
@@ -217,9 +219,9 @@ def _tell_of_waiting(a_pass: Pass, members: Sequence[TableName], after: Streams)
             return
 
 
-def _check_forward(a_pass: Pass, results: Results) -> None:
+def check_forward(a_pass: Pass, results: Results) -> None:
     """Contents never go back in time: refuse what would be read, if it is behind what is shown."""
-    for name in results:
+    for name in sorted(results.keys() & a_pass.streams.keys()):
         before, after = a_pass.streams[name].frontier, frontier_of(results, name)
         behind = [source for source, lsn in before.items() if after.get(source, lsn) < lsn]
         if behind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ from anabranch.refresh.hold import held_because, not_ready
 from anabranch.refresh.member import STATE, STREAM, Job
 from anabranch.refresh.parallel import Failed
 from anabranch.refresh.passes import Pass, pinned
-from anabranch.refresh.publish import Groups, publish
+from anabranch.refresh.publish import Groups, Results, publish
 from anabranch.refresh.weigh import fuse_of
 from anabranch.sql.query import parse_query
 from anabranch.write.working import WorkingTable
@@ -96,7 +96,7 @@ def _create_at_once(definitions: Definitions, specs: Sequence[Mapping[str, Any]]
         after = {**streams, **{job.name: job.stream for job in jobs}}
         check_immediate(after)
         check_cycles(graph, after)
-        waiting = _waiting(a_pass, after)
+        waiting = waiting_units(a_pass, after)
         filled = _to_fill(a_pass, jobs, by_name, graph, after, waiting)
         put_off = frozenset(name for name, item in by_name.items() if item.initialize and name in waiting)
         _create(a_pass, jobs, filled, waiting, put_off)
@@ -167,10 +167,16 @@ def _defined(
     return jobs
 
 
-def define_checked(a_pass: Pass, name: TableName, query: str, mode: str, moment: Moment) -> Defined:
-    """A definition whose plan was held against the text, where that can be; its Notices are said."""
+def define_checked(
+    a_pass: Pass, name: TableName, query: str, mode: str, moment: Moment, there: bool = True
+) -> Defined:
+    """A definition whose plan was held against the text, where that can be; its Notices are said.
+
+    `there`: whether what it reads is, in the pass, what it will be.
+    """
     definition = a_pass.definitions.get(name, query, mode, moment)
-    if isinstance(definition, Definition) and definition.tables <= a_pass.moment.versions.keys():
+    readable = there and definition.tables <= a_pass.moment.versions.keys()
+    if readable and isinstance(definition, Definition):
         try:
             check_plan(a_pass.parts, definition, a_pass.moment)
         except NotIncremental as error:
@@ -208,6 +214,7 @@ def _to_fill(
     """What is filled at once: the new tables, and with each the group that it comes to move with."""
     now = a_pass.parts.clock.now()
     new = {job.name: job for job in jobs}
+    later = frozenset(name for name in new if not wanted[name].initialize)
     chosen: dict[TableName, Job] = {}
     at_once = [(name,) for name in graph.order() if name in new and after[name].immediate]
     for members in (*at_once, *(unit.members for unit in units_of(after, a_pass.parts.settings))):
@@ -216,7 +223,7 @@ def _to_fill(
             continue
         why = (
             waiting.get(members[0])
-            or _put_off(members, new, chosen, graph, after, wanted)
+            or unfilled_before(members, later, chosen, graph, after)
             or next(
                 (
                     f'"{name}" {reason}'
@@ -227,15 +234,14 @@ def _to_fill(
             )
         )
         if why is not None:
-            names = ", ".join(f'"{name}"' for name in fresh)
-            warnings.warn(Notice(f"the first fill of {names} is put off: {why}"), stacklevel=STACK)
+            tell_put_off(fresh, why)
             continue
         for name in members:
             chosen[name] = new.get(name) or Job(after[name])
     return [chosen[name] for name in graph.order() if name in chosen]
 
 
-def _waiting(a_pass: Pass, after: Streams) -> dict[TableName, str]:
+def waiting_units(a_pass: Pass, after: Streams) -> dict[TableName, str]:
     """Whose sources are not ready, and why; a member's wait is its whole unit's."""
     alone = not_ready(after, a_pass.moment)
     found: dict[TableName, str] = {}
@@ -246,17 +252,25 @@ def _waiting(a_pass: Pass, after: Streams) -> dict[TableName, str]:
     return found
 
 
-def _put_off(
+def tell_put_off(names: Iterable[TableName], why: str) -> None:
+    """Say that new stream tables are not filled yet."""
+    shown = ", ".join(f'"{name}"' for name in names)
+    warnings.warn(Notice(f"the first fill of {shown} is put off: {why}"), stacklevel=STACK + 1)
+
+
+def unfilled_before(
     members: Sequence[TableName],
-    new: Mapping[TableName, Job],
-    chosen: Mapping[TableName, Job],
+    later: Container[TableName],
+    chosen: Container[TableName],
     graph: Graph,
     after: Streams,
-    wanted: Mapping[TableName, Wanted],
 ) -> str | None:
-    """Why a unit can't be filled yet: something that it reads, or that moves with it, isn't."""
+    """Why a unit can't be filled yet: something that it reads, or that moves with it, isn't.
+
+    `later`: what is to be filled at another time; `chosen`: what is filled now.
+    """
     for name in members:
-        if name in new and not wanted[name].initialize:
+        if name in later:
             return f'"{name}", which moves with it, is to be filled later'
         for read in sorted(graph.inputs[name]):
             known = after.get(read)
@@ -279,28 +293,45 @@ def _create(
     except Failed as failed:
         raise failed.error from None
     check_members(a_pass, results)
-    staged = {name: result.table for name, result in results.items()}
-    empty: list[WorkingTable] = []
+    empty = empty_tables(parts, jobs, results)
+    tables = empty | {name: result.table for name, result in results.items()}
+
+    def enter(connection: Connection, streams: Streams) -> Groups:
+        for job in jobs:
+            add_created(
+                connection, a_pass, streams.get(job.name, job.stream), tables[job.name], waiting, put_off
+            )
+        return regroup(connection, parts.settings)
+
+    publish(a_pass, results, before=enter, others=list(empty.values()))
+
+
+def empty_tables(parts: Parts, jobs: Iterable[Job], results: Results) -> dict[TableName, WorkingTable]:
+    """The tables of new stream tables that are not filled yet."""
+    empty: dict[TableName, WorkingTable] = {}
     for job in jobs:
         if job.name not in results and job.definition is not None:
             for name, schema in job.definition.schemas.items():
                 kind = STREAM if name == job.name else STATE
-                table = WorkingTable.create(parts.reader, parts.clock.new_id(), name, kind, schema)
-                staged[name] = table
-                empty.append(table)
+                empty[name] = WorkingTable.create(parts.reader, parts.clock.new_id(), name, kind, schema)
+    return empty
 
-    def enter(connection: Connection, streams: Streams) -> Groups:
-        for job in jobs:
-            table_id = staged[job.name].version.table_id
-            known = replace(streams.get(job.name, job.stream), table_id=table_id, status=INITIALIZING)
-            if job.name in waiting:
-                known = replace(known, held=waiting[job.name], put_off=job.name in put_off)
-                entry = unmoved(known, SKIP, SKIPPED, known.held, parts.clock.now(), a_pass.initiated_by)
-                add_refreshes(connection, [entry])
-            add_stream(connection, known)
-        return regroup(connection, parts.settings)
 
-    publish(a_pass, results, before=enter, others=empty)
+def add_created(
+    connection: Connection,
+    a_pass: Pass,
+    stream: StreamTable,
+    table: WorkingTable,
+    waiting: Mapping[TableName, str],
+    put_off: Container[TableName],
+) -> None:
+    """Remember a new stream table, and in the history what its first fill waits for, if it does."""
+    known = replace(stream, table_id=table.version.table_id, status=INITIALIZING)
+    if (why := waiting.get(stream.name)) is not None:
+        known = replace(known, held=why, put_off=stream.name in put_off)
+        now = a_pass.parts.clock.now()
+        add_refreshes(connection, [unmoved(known, SKIP, SKIPPED, why, now, a_pass.initiated_by)])
+    add_stream(connection, known)
 
 
 def tell_of_cycles(graph: Graph, names: Iterable[TableName]) -> None:

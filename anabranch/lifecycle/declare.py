@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from anabranch.errors import InvalidGroup, Notice
 from anabranch.ledger.database import Connection
@@ -25,14 +27,20 @@ MAX_NAME = 128
 MAX_TIMEOUT_MS = 7 * 24 * 3600 * 1000
 
 
-def create_refresh_group(
-    parts: Parts,
-    name: str,
-    members: Sequence[str],
-    isolation: str = READ_COMMITTED,
-    snapshot_timeout_ms: int = 0,
-) -> None:
-    """Declare a group. A refusal names the culprit, and stores nothing."""
+@dataclass(frozen=True)
+class GroupWanted:
+    """A group as it was asked for, and looked at alone."""
+
+    name: str
+    members: tuple[TableName, ...]
+    isolation: str = READ_COMMITTED
+    snapshot_timeout_ms: int = 0
+
+
+def checked_group(
+    name: object, members: object, isolation: object, snapshot_timeout_ms: object
+) -> GroupWanted:
+    """A group that may be asked for; a refusal names the culprit."""
     title = _checked_name(name)
     if isolation not in (READ_COMMITTED, REPEATABLE_READ):
         raise InvalidGroup(
@@ -47,15 +55,31 @@ def create_refresh_group(
             f"{ascii(snapshot_timeout_ms)[:60]} is no snapshot_timeout_ms",
             hint=f"it is a number from 0 (none) to {MAX_TIMEOUT_MS}.",
         )
-    names = _checked_members(members)
+    return GroupWanted(title, tuple(_checked_members(members)), str(isolation), snapshot_timeout_ms)
+
+
+def create_refresh_group(
+    parts: Parts,
+    name: str,
+    members: Sequence[str],
+    isolation: str = READ_COMMITTED,
+    snapshot_timeout_ms: int = 0,
+) -> None:
+    """Declare a group. A refusal names the culprit, and stores nothing."""
+    wanted = checked_group(name, members, isolation, snapshot_timeout_ms)
     with parts.catalog.database.writing() as connection:
-        if title in read_declared(connection):
-            raise InvalidGroup(f'there is a group "{title}" already')
-        streams = read_streams(connection)
-        chosen = [_checked_member(streams, member) for member in names]
-        group = RefreshGroup(title, isolation, snapshot_timeout_ms, parts.clock.now())
-        add_declared(connection, group, [stream.table_id for stream in chosen])
+        add_group(connection, wanted, parts.clock.now())
         regroup(connection, parts.settings)
+
+
+def add_group(connection: Connection, wanted: GroupWanted, now: datetime) -> None:
+    """Store a group, if there is none of that name and its members may be in it."""
+    if wanted.name in read_declared(connection):
+        raise InvalidGroup(f'there is a group "{wanted.name}" already')
+    streams = read_streams(connection)
+    chosen = [checked_member(streams, member) for member in wanted.members]
+    group = RefreshGroup(wanted.name, wanted.isolation, wanted.snapshot_timeout_ms, now)
+    add_declared(connection, group, [stream.table_id for stream in chosen])
 
 
 def drop_refresh_group(parts: Parts, name: str) -> None:
@@ -86,7 +110,8 @@ def _checked_members(members: object) -> list[TableName]:
     return names
 
 
-def _checked_member(streams: Streams, name: TableName) -> StreamTable:
+def checked_member(streams: Streams, name: TableName) -> StreamTable:
+    """A stream table that may come into a group."""
     stream = found(streams, name)
     if stream.declared is not None:
         raise InvalidGroup(f'"{name}" is in the group "{stream.declared}" already')

@@ -31,7 +31,7 @@ def checked_options(given: Mapping[str, Any], settings: Settings, base: Options 
             raise InvalidOption(
                 f"a stream table has no option {_shown(name)}", hint=f"the options are {', '.join(NAMES)}."
             )
-    changed = {name: _checked(name, value) for name, value in given.items()}
+    changed = {name: checked_value(name, value) for name, value in given.items()}
     options = replace(base or Options(), **changed)
     if options.refresh_mode == "immediate" and options.fuse != "off":
         raise InvalidOption(
@@ -49,7 +49,8 @@ def checked_options(given: Mapping[str, Any], settings: Settings, base: Options 
     return options
 
 
-def _checked(name: str, value: Any) -> Any:
+def checked_value(name: str, value: Any) -> Any:
+    """One option's value as it is stored, or the error that says what it takes."""
     if name == "schedule":
         return show_schedule(parse_schedule(value))
     if name in WORDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from anabranch.durations import MAX_DURATION, parse_duration
 from anabranch.errors import CatalogUnavailable, InvalidWatermarkGroup, NotASource, Notice
@@ -23,24 +23,32 @@ def create_watermark_group(
     parts: Parts, name: str, sources: Sequence[str], tolerance: str | timedelta, missing: str
 ) -> None:
     """Declare a group. A refusal names the culprit, and stores nothing."""
-    group = WatermarkGroup(
+    group = checked_watermark_group(name, sources, tolerance, missing, parts.clock.now())
+    _commit(parts, lambda connection: enter_watermark_group(parts, connection, group))
+
+
+def checked_watermark_group(
+    name: object, sources: object, tolerance: object, missing: object, now: datetime
+) -> WatermarkGroup:
+    """A group that may be asked for; a refusal names the culprit."""
+    return WatermarkGroup(
         _checked_name(name),
         _checked_names(sources),
         _checked_tolerance(tolerance),
         _checked_missing(missing),
-        parts.clock.now(),
+        now,
     )
 
-    def enter(connection: Connection) -> None:
-        if any(other.name == group.name for other in read_watermark_groups(connection)):
-            raise InvalidWatermarkGroup(f'there is a watermark group "{group.name}" already')
-        moment = parts.catalog.moment_within(connection, None)
-        for source in group.sources:
-            if moment.version(source).kind != "source":
-                raise NotASource(f'"{source}" is a stream table: only sources have watermarks')
-        add_watermark_group(connection, group)
 
-    _commit(parts, enter)
+def enter_watermark_group(parts: Parts, connection: Connection, group: WatermarkGroup) -> None:
+    """Store a group, if there is none of that name and all in it are sources."""
+    if any(other.name == group.name for other in read_watermark_groups(connection)):
+        raise InvalidWatermarkGroup(f'there is a watermark group "{group.name}" already')
+    moment = parts.catalog.moment_within(connection, None)
+    for source in group.sources:
+        if moment.version(source).kind != "source":
+            raise NotASource(f'"{source}" is a stream table: only sources have watermarks')
+    add_watermark_group(connection, group)
 
 
 def drop_watermark_group(parts: Parts, name: str) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from anabranch.ledger.history import SUCCEEDED, read_refreshes
 from anabranch.ledger.streams import read_streams
+from anabranch.listing import Listing
 from anabranch.names import TableName
 from anabranch.parts import Parts
 
@@ -55,4 +56,4 @@ def scc_status(parts: Parts) -> list[CycleStatus]:
                     is_monotone=True,
                 )
             )
-    return found
+    return Listing(found)

@@ -8,6 +8,7 @@ from textwrap import indent
 from anabranch.errors import InvalidName
 from anabranch.ledger.streams import StreamTable
 from anabranch.looking.fuses import fuse_reason, fuse_state
+from anabranch.markup import element, page
 from anabranch.names import TableName
 from anabranch.refresh.define import FullDefinition
 from anabranch.refresh.definitions import Definitions
@@ -54,35 +55,50 @@ class StreamTableExplanation:
         """Whether changes of the sources suffice."""
         return self.explanation.incremental
 
-    def __str__(self) -> str:
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Mode, schedule and company, each with a word that says what it is."""
         mode = self.refresh_mode
         if self.effective_mode is not None:
             mode += f", the last refresh was {self.effective_mode}: {self.mode_reason}"
         schedule = self.schedule or "by hand"
         if self.effective_schedule != self.schedule:
             schedule += f": {self.effective_schedule or 'by hand'}"
-        lines = [
-            f"mode      {mode}",
-            f"schedule  {schedule}",
-            f"reads     {', '.join(self.reads) or 'nothing'}",
-            f"read by   {', '.join(self.read_by) or 'no stream table'}",
-            f"group     {', '.join(self.group) or 'none: it is published alone'}",
-        ]
-        if self.cycle:
-            lines.append(f"cycle     {', '.join(self.cycle)}: published together, at their least fixed point")
-            again = ", ".join(self.recursive_inputs)
-            lines.append(f"          accepted, since more rows of {again} never take a row of it away")
-        if self.fuse is not None:
-            lines.append(f"fuse      {self.fuse}")
+        found = [("mode", mode), ("schedule", schedule), ("reads", ", ".join(self.reads) or "nothing")]
         if self.gated_by_sources:
-            lines.insert(3, f"waits for {', '.join(self.gated_by_sources)} (gated)")
-        about = "\n".join(lines)
+            found.append(("waits for", f"{', '.join(self.gated_by_sources)} (gated)"))
+        found.append(("read by", ", ".join(self.read_by) or "no stream table"))
+        found.append(("group", ", ".join(self.group) or "none: it is published alone"))
+        if self.cycle:
+            found.append(
+                ("cycle", f"{', '.join(self.cycle)}: published together, at their least fixed point")
+            )
+            again = ", ".join(self.recursive_inputs)
+            found.append(("", f"accepted, since more rows of {again} never take a row of it away"))
+        if self.fuse is not None:
+            found.append(("fuse", self.fuse))
+        return tuple(found)
+
+    def __str__(self) -> str:
+        about = "\n".join(f"{word:<9} {text}" for word, text in self.facts)
         return "\n\n".join(
             (
                 f"Stream table {self.name}\n{indent(about, '  ')}",
                 f"Query\n{indent(self.query.strip(), '  ')}",
                 str(self.explanation),
             )
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = (element("tr", element("th", word), element("td", text)) for word, text in self.facts)
+        return page(
+            element("h4", f"Stream table {self.name}"),
+            element("table", element("tbody", *rows)),
+            element("h4", "Query"),
+            element("pre", self.query.strip()),
+            *self.explanation.blocks(),
         )
 
 

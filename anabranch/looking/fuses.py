@@ -7,6 +7,7 @@ from datetime import datetime
 
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.listing import Listing
 from anabranch.parts import Parts
 from anabranch.refresh.fuse import AUTO, NEEDED, OFF, effective_ceiling
 from anabranch.refresh.pending import pending_changes
@@ -37,7 +38,7 @@ class FuseStatus:
 def fuse_status(parts: Parts) -> list[FuseStatus]:
     """Every stream table's fuse, by name."""
     moment, streams = parts.catalog.moment_and(read_streams)
-    return [fuse_status_of(parts, stream, moment) for stream in streams.values()]
+    return Listing(fuse_status_of(parts, stream, moment) for stream in streams.values())
 
 
 def fuse_status_of(parts: Parts, stream: StreamTable, moment: Moment) -> FuseStatus:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from anabranch.gates.alignment import hindrance, spread
 from anabranch.graph.graph import Graph
+from anabranch.listing import Listing
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import Streams, graph_of
@@ -57,7 +58,7 @@ def source_gates(parts: Parts) -> list[SourceGate]:
     """Every gate, by the name of its source."""
     moment, streams = newest(parts)
     graph, now = graph_of(streams.values()), parts.clock.now()
-    return [
+    return Listing(
         SourceGate(
             source_table=name.table,
             schema_name=name.namespace,
@@ -69,7 +70,7 @@ def source_gates(parts: Parts) -> list[SourceGate]:
             affected_stream_tables=tuple(map(str, _affected(graph, streams, name))),
         )
         for name, gate in moment.readiness.gates.items()
-    ]
+    )
 
 
 def watermarks(parts: Parts) -> list[SourceWatermark]:
@@ -83,7 +84,7 @@ def watermarks(parts: Parts) -> list[SourceWatermark]:
             found.append(SourceWatermark(str(name), None, None, None))
         else:
             found.append(SourceWatermark(str(name), known.timestamp, known.advanced_at, known.lsn))
-    return found
+    return Listing(found)
 
 
 def watermark_groups(parts: Parts) -> list[WatermarkGroupInfo]:
@@ -102,7 +103,7 @@ def watermark_groups(parts: Parts) -> list[WatermarkGroupInfo]:
                 missing=group.missing,
             )
         )
-    return found
+    return Listing(found)
 
 
 def _affected(graph: Graph, streams: Streams, source: TableName) -> list[TableName]:

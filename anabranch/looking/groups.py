@@ -9,6 +9,7 @@ from anabranch.graph.groups import implied
 from anabranch.ledger.declared import read_declared
 from anabranch.ledger.groups import epochs
 from anabranch.ledger.streams import read_streams
+from anabranch.listing import Listing
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import declared_in, groups_of, policy_of, scheduled
 
@@ -51,7 +52,7 @@ def diamond_groups(parts: Parts) -> list[DiamondGroupMember]:
                     shared_sources=tuple(str(source) for source in group.shared_sources.get(name, ())),
                 )
             )
-    return found
+    return Listing(found)
 
 
 @dataclass(frozen=True)
@@ -90,4 +91,4 @@ def refresh_groups(parts: Parts) -> list[RefreshGroupInfo]:
                 created_at=group.created_at,
             )
         )
-    return found
+    return Listing(found)

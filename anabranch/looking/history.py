@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from anabranch.errors import InputError
 from anabranch.ledger.history import Refresh, read_refreshes
+from anabranch.listing import Listing
 from anabranch.names import TableName
 from anabranch.parts import Parts
 
@@ -18,23 +20,43 @@ MAX_LISTED = 1_000_000
 class RefreshRecord:
     """One refresh; `since` and `until` say which lsn of every base source the contents reflect."""
 
+    shown: ClassVar = (
+        "refresh_id",
+        "stream_table",
+        "action",
+        "status",
+        "rows_inserted",
+        "rows_deleted",
+        "started_at",
+        "seconds",
+        "reason",
+    )
     refresh_id: int
     stream_table: str
     action: str
+    """`FULL`, `DIFFERENTIAL`, `REINITIALIZE`, `IMMEDIATE`, `NO_DATA` or `SKIP`."""
     status: str
+    """`SUCCEEDED`, `FAILED`, `ROLLED_BACK` (another member of its group failed) or `SKIPPED`."""
     reason: str | None
+    """Why this action, or why none."""
     started_at: datetime
     finished_at: datetime
     rows_inserted: int
     rows_deleted: int
     tick_watermark_lsn: int | None
+    """The lsn past which its tick read nothing."""
     since: Mapping[str, int]
+    """The frontier before."""
     until: Mapping[str, int]
+    """The frontier after."""
     group_id: int | None
     epoch: int | None
+    """How many times its group had published, with this."""
     scc_id: int | None
     fixpoint_iteration: int | None
+    """In a cycle: how many passes it took."""
     initiated_by: str
+    """`create`, `manual`, `scheduler` or `writer`."""
     error_code: str | None
     error: str | None
     lsn: int | None
@@ -48,7 +70,7 @@ def refresh_history(parts: Parts, name: str | None = None, limit: int = 100) -> 
         raise InputError(f"a limit is a number from 1 to {MAX_LISTED}")
     wanted = None if name is None else TableName.parse(name)
     with parts.catalog.database.reading() as connection:
-        return [_record(entry) for entry in read_refreshes(connection, wanted, limit)]
+        return Listing(map(_record, read_refreshes(connection, wanted, limit)))
 
 
 def _record(entry: Refresh) -> RefreshRecord:

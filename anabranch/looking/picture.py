@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.ledger.streams import ACTIVE
+from anabranch.looking.drawing import Box, drawing
 from anabranch.looking.status import StreamTableStatus, status
+from anabranch.markup import element, page, table, tone
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.graphs import graph_of
 from anabranch.refresh.passes import newest
+
+MAX_DRAWN = 150
+"""Tables that are drawn; more would be a picture of nothing, and are listed."""
+SHOWN_ROWS = 50
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,26 @@ class GraphNode:
     status: StreamTableStatus | None = None
     """Of a stream table."""
 
+    @property
+    def about(self) -> str:
+        """What there is to say about it, in a line."""
+        if self.missing:
+            return "missing"
+        words = [
+            "source" if self.status is None else self.status.status,
+            f"{self.rows:,} {'row' if self.rows == 1 else 'rows'}",
+        ]
+        if self.gated:
+            words.append("gated")
+        if self.status is not None:
+            if self.status.group_id is not None:
+                words.append(f"group {self.status.group_id}")
+            if self.status.scc_id is not None:
+                words.append(f"cycle {self.status.scc_id}")
+            if self.status.held is not None and self.status.status == ACTIVE:
+                words.append("held")
+        return ", ".join(words)
+
 
 @dataclass(frozen=True)
 class GraphEdge:
@@ -42,6 +69,42 @@ class LakeGraph:
     lsn: int
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
+
+    def __repr__(self) -> str:
+        reads = self._reads()
+        width = max((len(node.name) for node in self.nodes[:SHOWN_ROWS]), default=0)
+        lines = [f"lsn {self.lsn:,}, {len(self.nodes):,} tables"]
+        for node in self.nodes[:SHOWN_ROWS]:
+            made = f" <- {', '.join(reads[node.name])}" if node.name in reads else ""
+            lines.append(f"  {node.name:<{width}}  {node.about}{made}")
+        if len(self.nodes) > SHOWN_ROWS:
+            lines.append(f"  … and {len(self.nodes) - SHOWN_ROWS:,} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        caption = element("div", f"lsn {self.lsn:,}, {len(self.nodes):,} tables", class_="quiet")
+        if len(self.nodes) <= MAX_DRAWN:
+            arrows = [(edge.source, edge.reader) for edge in self.edges]
+            return page(drawing(list(map(_box, self.nodes)), arrows), caption)
+        reads = self._reads()
+        rows = (
+            [element("td", text) for text in (node.name, node.about, ", ".join(reads.get(node.name, ())))]
+            for node in self.nodes[:SHOWN_ROWS]
+        )
+        return page(caption, table(("table", "about", "reads"), rows, len(self.nodes) - SHOWN_ROWS))
+
+    def _reads(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.reader, []).append(edge.source)
+        return found
+
+
+def _box(node: GraphNode) -> Box:
+    if node.status is None:
+        return Box(node.name, "bad" if node.missing else "held" if node.gated else "", node.about, True)
+    held = node.status.held is not None and node.status.status == ACTIVE
+    return Box(node.name, "held" if held else tone(node.status.status), node.about)
 
 
 def lake_graph(parts: Parts) -> LakeGraph:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from anabranch.listing import Listing
 from anabranch.looking.gates import SourceGate, SourceWatermark, source_gates, watermarks
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -16,6 +18,7 @@ from anabranch.refresh.passes import newest
 class SourceInfo:
     """One source."""
 
+    shown: ClassVar = ("name", "rows", "read_by", "lsn")
     name: str
     rows: int
     columns: tuple[ColumnInfo, ...]
@@ -34,7 +37,7 @@ def sources(parts: Parts) -> list[SourceInfo]:
     graph = graph_of(streams.values())
     gates = {TableName(gate.schema_name, gate.source_table): gate for gate in source_gates(parts)}
     loaded = {mark.source: mark for mark in watermarks(parts)}
-    return [
+    return Listing(
         SourceInfo(
             name=str(name),
             rows=version.rows,
@@ -46,4 +49,4 @@ def sources(parts: Parts) -> list[SourceInfo]:
         )
         for name, version in sorted(moment.versions.items())
         if name not in streams and version.kind != "state"
-    ]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar
 
 from anabranch.gates.readiness import Readiness
 from anabranch.ledger import ledger
@@ -12,6 +13,7 @@ from anabranch.ledger.database import Connection
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.ledger.watermarks import read_readiness
+from anabranch.listing import Listing
 from anabranch.looking.fuses import fuse_state, skipped_reason
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -26,25 +28,46 @@ from anabranch.schedule.work import schedules_in_force
 class StreamTableStatus:
     """One stream table: its state, its freshness, its trouble."""
 
+    shown: ClassVar = (
+        "name",
+        "status",
+        "effective_mode",
+        "effective_schedule",
+        "rows",
+        "lag_seconds",
+        "consecutive_failures",
+        "held",
+    )
     name: str
     status: str
+    """`INITIALIZING`, `ACTIVE`, `SUSPENDED` or `ERROR`."""
     status_reason: str | None
     refresh_mode: str
+    """As it was asked for."""
     effective_mode: str | None
+    """What the last refresh did."""
     mode_reason: str | None
     schedule: str | None
+    """As it was asked for; None: by hand."""
     effective_schedule: str | None
+    """What `calculated` comes to."""
     last_refresh_at: datetime | None
     data_timestamp: datetime | None
     """Everything committed to its sources before this time is reflected."""
     lag_seconds: float | None
+    """How long ago that is."""
     consecutive_failures: int
+    """Scheduled refreshes that failed since the last that didn't."""
     last_error: str | None
     rows: int
     group_id: int | None
+    """The group that it is published with; None if it moves alone."""
     scc_id: int | None
+    """The cycle that it belongs to."""
     gated_by_sources: tuple[str, ...]
+    """The gated sources, near or far, that it waits for."""
     fuse_state: str
+    """`off`, `armed` or `blown`."""
     held: str | None
     """Why it, or its group, is not refreshed at the moment."""
 
@@ -102,7 +125,7 @@ def status(parts: Parts) -> list[StreamTableStatus]:
                 held=stream.held,
             )
         )
-    return found
+    return Listing(found)
 
 
 def _data_timestamp(

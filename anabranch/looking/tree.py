@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.ledger.streams import ACTIVE
 from anabranch.looking.fuses import fuse_state
+from anabranch.markup import Markup, element, page
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.find import found
@@ -16,6 +17,8 @@ from anabranch.refresh.passes import newest
 
 Gates = Mapping[TableName, tuple[TableName, ...]]
 """What is gated, and what waits for which of that."""
+SHOWN = 200
+"""Tables that a notebook shows of a tree."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class TreeNode:
                 else:
                     yield ("   " if last else "│  ") + line
 
+    def item(self, left: list[int]) -> Markup:
+        """The same as an item of a nested list; `left` counts down how many more may be shown."""
+        left[0] -= 1
+        children = [element("b", self.name)]
+        if self.marks:
+            children.append(element("span", f" ({', '.join(self.marks)})", class_="quiet"))
+        if self.repeated:
+            children.append(element("span", " ↑", title="its branches stand where it is named first"))
+        return element("li", *children, _items(self.branches, left))
+
 
 @dataclass(frozen=True)
 class DependencyTree:
@@ -52,6 +65,30 @@ class DependencyTree:
             lines = [line for node in nodes for line in node.lines()]
             blocks.append("\n".join([title, *(f"  {line}" for line in lines or ["nothing"])]))
         return "\n\n".join(blocks)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        left = [SHOWN]
+        return page(
+            *(
+                element(
+                    "div", element("h4", title), _items(nodes, left) if nodes else element("i", "nothing")
+                )
+                for title, nodes in self.sections
+            )
+        )
+
+
+def _items(nodes: Sequence[TreeNode], left: list[int]) -> Markup:
+    """A nested list of what may still be shown, and how many of these are left out."""
+    items = []
+    for place, node in enumerate(nodes):
+        if left[0] <= 0:
+            items.append(element("li", f"… and {len(nodes) - place:,} more", class_="quiet"))
+            break
+        items.append(node.item(left))
+    return element("ul", *items) if items else Markup("")
 
 
 def dependency_tree(parts: Parts, name: str | None = None) -> DependencyTree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.ledger.records import Moment
+from anabranch.listing import Listing
 from anabranch.schema import Schema
 
 
@@ -27,18 +28,18 @@ class TableInfo:
 
     name: str
     kind: str
+    """`source` or `stream`."""
     schema: Schema
     rows: int
     lsn: int
+    """The commit that made its newest version."""
 
 
 def list_tables(moment: Moment) -> list[TableInfo]:
     """Every table, by name."""
-    return sorted(
-        (
-            TableInfo(str(version.name), version.kind, version.schema.visible, version.rows, version.lsn)
-            for version in moment.versions.values()
-            if version.kind != "state"
-        ),
-        key=lambda info: info.name,
+    found = (
+        TableInfo(str(version.name), version.kind, version.schema.visible, version.rows, version.lsn)
+        for version in moment.versions.values()
+        if version.kind != "state"
     )
+    return Listing(sorted(found, key=lambda info: info.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -28,6 +28,7 @@ from anabranch.delta.simplify import simplify
 from anabranch.engine.base import Frame
 from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
+from anabranch.markup import Markup, element, page, table
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, Kept, define
@@ -94,6 +95,33 @@ class Explanation:
             of = f" of {part.table}" if len(self.parts) > 1 else ""
             sections.append((f"SQL of the change{of}, when every source changed", _sql_text(part.statements)))
         return "\n\n".join(f"{title}\n{indent(text, INDENT)}" for title, text in sections)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return page(*self.blocks())
+
+    def blocks(self) -> Iterable[Markup]:
+        """The same for a notebook: trees as tables, SQL folded away."""
+        yield from _block("Sources", ", ".join(self.sources) or "none")
+        if self.refusal is not None:
+            yield from _block("Not maintained incrementally", _refusal_text(self.refusal))
+        for part in self.parts:
+            hidden = part is not self.parts[-1]
+            yield element("h4", f"State that nobody sees, {part.table}" if hidden else "Result")
+            yield table(("operator", "strategy", "why"), map(_operator_cells, part.tree))
+            if part.hidden:
+                yield element("h4", "Hidden columns, stored with it")
+                cells = (
+                    [element("td", one.name), element("td", one.holds), element("td", one.reason)]
+                    for one in part.hidden
+                )
+                yield table(("column", "holds", "what for"), cells)
+        if self.notices:
+            yield from _block("Notices", "\n".join(self.notices))
+        for part in self.parts:
+            summary = element("summary", f"SQL of the change of {part.table}, when every source changed")
+            yield element("details", summary, element("pre", _sql_text(part.statements)))
 
 
 def explain(parts: Parts, query: str | Definition | MemberDefinition, moment: Moment) -> Explanation:
@@ -172,6 +200,21 @@ def _free_name(moment: Moment) -> TableName:
 
 def _sorted(tables: Iterable[TableName]) -> tuple[str, ...]:
     return tuple(sorted(map(str, tables)))
+
+
+# -- markup ---------------------------------------------------------------------------------------
+
+
+def _block(title: str, text: str) -> tuple[Markup, Markup]:
+    return element("h4", title), element("pre", text)
+
+
+def _operator_cells(one: Operator) -> Sequence[Markup]:
+    name = element("td", element("code", one.text), style=f"padding-left:{16 * one.depth}px")
+    if one.choice is None:
+        return name, element("td", "as above"), element("td", "")
+    why = " ".join(filter(None, (one.choice.reason, one.choice.note)))
+    return name, element("td", one.choice.strategy), element("td", why)
 
 
 # -- text -----------------------------------------------------------------------------------------

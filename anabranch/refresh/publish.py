@@ -69,12 +69,13 @@ def publish(
     parts.failpoints.hit("refresh.before_publish")
     tables = [*others, *(table for result in results.values() for table in result.replaced)]
     tables += [table for result in results.values() for table in result.tables.values() if table.touched]
+    new = frozenset(table.name for table in others if table.new is not None)
     attempt = parts.clock.new_id()
     entered: dict[TableName, StreamTable] = {}
 
     def enter(connection: Connection, lsn: int) -> None:
         _check_where_they_stood(a_pass, results, connection)
-        streams = {name: after_commit(a_pass, results, name, lsn) for name in results}
+        streams = {name: after_commit(a_pass, results, name, lsn, new) for name in results}
         for name, result in results.items():
             if result.job.stream.table_id not in ("", streams[name].table_id):
                 move_stream(connection, result.job.stream.table_id, streams[name].table_id)
@@ -98,7 +99,7 @@ def publish(
         numbered = bool(steps) or before is not None
         kind = "refresh" if any(result.touched for result in results.values()) else "define"
         immediate = [result for result in results.values() if result.job.stream.immediate]
-        checks = tuple(check for result in immediate for check in input_checks(result, results))
+        checks = tuple(check for result in immediate for check in input_checks(result, {*results, *new}))
         entry: Entry = enter
         return GroupCommit(attempt, kind, tuple(steps), (entry,), a_pass.fence, checks, numbered=numbered)
 

@@ -6,6 +6,7 @@ its words is cut out as text; since brackets are balanced and comments are gone,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from anabranch.errors import SqlSyntax, UnsupportedStatement
@@ -26,6 +27,22 @@ class Cursor:
     def over(self) -> bool:
         """Whether everything is read."""
         return self._at >= len(self._sql.lexemes)
+
+    @property
+    def offset(self) -> int:
+        """Where in the text the cursor stands."""
+        lexeme = self._peek()
+        return lexeme.start if lexeme else self.end
+
+    @property
+    def end(self) -> int:
+        """Where the text ends."""
+        return len(self._sql.text)
+
+    @property
+    def place(self) -> str:
+        """Where the cursor stands, for people."""
+        return place(self._sql.text, self.offset)
 
     def word(self, ahead: int = 0) -> str:
         """The bare word at the cursor in upper case, or nothing."""
@@ -125,19 +142,25 @@ class Cursor:
         """Everything that is left."""
         return self._cut(lambda _: False)
 
+    def rest_in_place(self) -> SqlText:
+        """Everything that is left, where it stands: errors in it tell places in the whole text."""
+        before = re.sub(r"[^\n]", " ", self._sql.text[: self.offset])
+        rest = SqlText(
+            before + self._sql.text[self.offset :], self._sql.lexemes[self._at :], self._sql.had_comments
+        )
+        self._at = len(self._sql.lexemes)
+        return rest
+
     def finish(self) -> None:
         """Nothing may be left."""
         if not self.over:
             raise self.unexpected("the end is expected here")
 
-    def unexpected(self, what: str) -> SqlSyntax:
+    def unexpected(self, what: str, *, hint: str | None = None) -> SqlSyntax:
         """The error that what stands at the cursor is not what should."""
         lexeme = self._peek()
         near = f" near {shown(lexeme.text)}" if lexeme else ""
-        offset = lexeme.start if lexeme else len(self._sql.text)
-        return SqlSyntax(
-            f"the SQL text can't be read{near}", detail=f"{place(self._sql.text, offset)}: {what}."
-        )
+        return SqlSyntax(f"the SQL text can't be read{near}", detail=f"{self.place}: {what}.", hint=hint)
 
     def _peek(self, ahead: int = 0) -> Lexeme | None:
         index = self._at + ahead

@@ -8,6 +8,7 @@ everything else stay), what Spark's lexer doesn't know is refused, and every bra
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -92,10 +93,30 @@ _NESTED_TYPES = frozenset(["ARRAY", "MAP", "STRUCT"])
 
 def read(text: str) -> SqlText:
     """The lexemes of a text; `SqlSyntax` where Spark's lexer would stop, `SqlTooLarge` past a limit."""
-    _check_characters(text)
+    check_characters(text, MAX_SQL_CHARACTERS)
     lexemes: list[Lexeme] = []
     kept: list[str] = []
     had_comments = False
+    for group, start, end in scan(text):
+        if group in {"comment", "line_comment"}:
+            kept.append(_blank(text[start:end]))
+            had_comments = True
+            continue
+        kept.append(text[start:end])
+        if group != "space":
+            lexemes.append(Lexeme(_KINDS.get(group, Kind.SYMBOL), text[start:end], start, end))
+            if len(lexemes) > MAX_LEXEMES:
+                raise SqlTooLarge(
+                    "the SQL text is too large", detail=f"more than {MAX_LEXEMES} words and signs."
+                )
+    _check_nesting(text, lexemes)
+    sql = SqlText("".join(kept), tuple(lexemes), had_comments)
+    _refuse_variables(sql.text)
+    return sql
+
+
+def scan(text: str) -> Iterator[tuple[str, int, int]]:
+    """The pieces of a text, blanks and comments among them: what it is, where it begins and ends."""
     position = 0
     while position < len(text):
         match = _LEXEME.match(text, position)
@@ -105,20 +126,7 @@ def read(text: str) -> SqlText:
         if group in {"comment", "line_comment"}:
             position = _comment_end(text, start) if group == "comment" else position
             _refuse_continued_comment(text, start, position)
-            kept.append(_blank(text[start:position]))
-            had_comments = True
-            continue
-        kept.append(text[start:position])
-        if group != "space":
-            lexemes.append(Lexeme(_KINDS.get(group, Kind.SYMBOL), text[start:position], start, position))
-            if len(lexemes) > MAX_LEXEMES:
-                raise SqlTooLarge(
-                    "the SQL text is too large", detail=f"more than {MAX_LEXEMES} words and signs."
-                )
-    _check_nesting(text, lexemes)
-    sql = SqlText("".join(kept), tuple(lexemes), had_comments)
-    _refuse_variables(sql.text)
-    return sql
+        yield group, start, position
 
 
 def place(text: str, offset: int) -> str:
@@ -136,13 +144,14 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _check_characters(text: str) -> None:
+def check_characters(text: str, limit: int) -> None:
+    """Refuse what is no text, too much of it, or not to be shown to Spark."""
     if not isinstance(text, str):
         raise SqlSyntax(f"SQL must be text, not {type(text).__name__}")
-    if len(text) > MAX_SQL_CHARACTERS:
+    if len(text) > limit:
         raise SqlTooLarge(
             "the SQL text is too large",
-            detail=f"{len(text)} characters; {MAX_SQL_CHARACTERS} are allowed.",
+            detail=f"{len(text)} characters; {limit} are allowed.",
             hint="insert rows with lake.insert instead of writing them into a statement.",
         )
     nul = text.find("\0")

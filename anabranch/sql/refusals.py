@@ -26,7 +26,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ("SET", "settings are set with lake.set(name, value)."),
     ("RESET", "settings are set with lake.set(name, value)."),
     ("USE", "write namespace.table."),
-    ("SHOW TABLES", "lake.tables()."),
+    ("SHOW TABLES", "lake.tables(), or SHOW STREAM TABLES."),
+    ("EXPLAIN", "EXPLAIN STREAM TABLE name, or lake.explain(query)."),
+    ("REFRESH TABLE", "REFRESH STREAM TABLE name."),
+    ("CREATE STREAM", "CREATE STREAM TABLE name WITH (schedule = '1m') AS SELECT …."),
+    ("GATE", "GATE SOURCE name."),
+    ("UNGATE", "UNGATE SOURCE name."),
     ("DESCRIBE", "lake.table(name).printSchema()."),
     ("DESC", "lake.table(name).printSchema()."),
     ("CACHE", "lake.table(name).cache()."),
@@ -40,6 +45,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ("UPSERT", "MERGE INTO … USING … ON … WHEN …."),
 )
 
+_STATEMENTS = (
+    "SELECT, CREATE TABLE, DROP TABLE, INSERT, UPDATE, DELETE, MERGE, TRUNCATE, "
+    "CREATE, ALTER, DROP, REFRESH, SUSPEND, RESUME and EXPLAIN STREAM TABLE, "
+    "SHOW STREAM TABLES, GATE SOURCE and UNGATE SOURCE are."
+)
+
 
 def refused(cursor: Cursor) -> UnsupportedStatement:
     """The error for the statement at the cursor."""
@@ -50,5 +61,5 @@ def refused(cursor: Cursor) -> UnsupportedStatement:
         f"{shown(' '.join(words[:2]))} is not a statement of the lake"
         if words
         else "this is not a statement",
-        hint=hint or "SELECT, CREATE TABLE, DROP TABLE, INSERT, UPDATE, DELETE, MERGE and TRUNCATE are.",
+        hint=hint or _STATEMENTS,
     )

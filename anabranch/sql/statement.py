@@ -10,6 +10,7 @@ from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
 from anabranch.sql.query import Query
+from anabranch.sql.stream_statement import GateStatement, LifecycleStatement
 
 Assignments = tuple[tuple[str, Expression], ...]
 
@@ -161,7 +162,8 @@ class Merge:
                 last.add(clause.when)
 
 
-Statement = Select | CreateTable | DropTable | Insert | Update | Delete | Merge | Truncate
+TableStatement = Select | CreateTable | DropTable | Insert | Update | Delete | Merge | Truncate
+Statement = TableStatement | GateStatement | LifecycleStatement
 
 
 def _check_assignments(assignments: Assignments) -> None:

@@ -1,4 +1,4 @@
-"""Text to one statement about tables."""
+"""Text to one statement."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from anabranch.sql.lexical import SqlText, read
 from anabranch.sql.parse import one_statement, shown
 from anabranch.sql.query import query_of
 from anabranch.sql.read_merge import read_assignments, read_merge
+from anabranch.sql.read_stream_statement import read_stream_statement
 from anabranch.sql.refusals import refused
 from anabranch.sql.statement import (
     CreateTable,
@@ -75,6 +76,8 @@ def parse_statement(text: str) -> Statement:
         return read_merge(cursor)
     if cursor.take("TRUNCATE", "TABLE"):
         return _truncate(cursor)
+    if (statement := read_stream_statement(cursor, text)) is not None:
+        return statement
     raise refused(cursor)
 
 

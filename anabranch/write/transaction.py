@@ -22,6 +22,7 @@ from anabranch.errors import (
     TransactionOver,
     UnknownColumn,
     UnknownTable,
+    UnsupportedStatement,
     UnsupportedType,
     WriteConflict,
 )
@@ -45,6 +46,7 @@ from anabranch.sql.statements import (
     Update,
     parse_statement,
 )
+from anabranch.sql.stream_statement import SPELLED, GateSources, UngateSources
 from anabranch.storage.commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
 from anabranch.storage.files import check_files, write_rows
 from anabranch.storage.rows import given_columns, repeatable, rows_to_arrow
@@ -203,6 +205,15 @@ class Transaction(SourceVerbs):
             case Update(name) | Delete(name) | Merge(name):
                 table = self._writable(name)
                 return self._rewrite(table, statement_changes(statement, table.schema))
+            case GateSources(names):
+                return self.gate_sources([str(name) for name in names])
+            case UngateSources(names):
+                return self.ungate_sources([str(name) for name in names])
+            case _:
+                raise UnsupportedStatement(
+                    f"{SPELLED[type(statement)]} can't be part of a transaction",
+                    hint="run it with lake.sql.",
+                )
 
     def _create(
         self, name: TableName, schema: Schema | None, query: Query | None, if_not_exists: bool

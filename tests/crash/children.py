@@ -25,6 +25,7 @@ from anabranch.failpoints import Failpoints
 from tests.crash.scripts import SCRIPTS
 from tests.crash.stream_scripts import STREAM_SCRIPTS
 from tests.engines.lakes import duck_lake
+from tests.project.upheaval import apply_project
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tests.crash.children"]
@@ -53,7 +54,9 @@ class Job:
             failpoints=Failpoints.from_text(self.failpoints) if self.failpoints else None,
             **self.settings,
         ) as lake:
-            return {**SCRIPTS, **STREAM_SCRIPTS}[self.script](lake, self.attempt)
+            return {**SCRIPTS, **STREAM_SCRIPTS, "apply_project": apply_project}[self.script](
+                lake, self.attempt
+            )
 
 
 @dataclass(frozen=True)

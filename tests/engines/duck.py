@@ -60,6 +60,24 @@ class DuckFrame:
         """One row, if there is any."""
         return next(iter(self.collect()), None)
 
+    def show(self) -> None:
+        """Print the rows as Spark does."""
+        columns = [
+            [name, *("NULL" if value is None else str(value) for value in column.to_pylist())]
+            for name, column in zip(self.columns, self.arrow.columns, strict=True)
+        ]
+        widths = [max(3, *map(len, column)) for column in columns]
+        rule = "+" + "+".join("-" * width for width in widths) + "+"
+        head, *rows = (
+            "|" + "|".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) + "|"
+            for row in zip(*columns, strict=True)
+        )
+        print("\n".join([rule, head, rule, *rows, rule]))
+
+    def limit(self, rows: int) -> DuckFrame:
+        """No more rows than that."""
+        return DuckFrame(self.arrow.slice(0, rows))
+
     def count(self) -> int:
         """How many rows there are."""
         return int(self.arrow.num_rows)

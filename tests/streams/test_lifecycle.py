@@ -272,6 +272,22 @@ def test_columns_may_be_added_by_an_altered_query(shop):
     assert all_right(shop)
 
 
+def test_what_an_altered_query_needs_no_more_is_not_kept_beside_it(shop):
+    stateful = """SELECT region, COUNT(DISTINCT product) AS n FROM sales GROUP BY region
+        HAVING MAX(amount) > (SELECT AVG(amount) FROM sales)"""
+    shop.create_stream_table("regions", stateful)
+    stored = set(shop.snapshot().tables())
+    shop.alter_stream_table("regions", query="SELECT region FROM sales")
+    assert set(shop.snapshot().tables()) == {"regions", "sales"} < stored
+    shop.alter_stream_table("regions", query=stateful)
+    assert set(shop.snapshot().tables()) == stored
+    sell(shop, 4, region="west", amount=100)
+    shop.refresh_stream_table("regions")
+    assert all_right(shop)
+    shop.drop_stream_table("regions")
+    assert shop.snapshot().tables() == ["sales"]
+
+
 def test_a_query_under_which_readers_could_not_go_on_is_refused(shop):
     shop.create_stream_table("ids", "SELECT id, region FROM sales")
     shop.create_stream_table("north", "SELECT id FROM ids WHERE region = 'north'")

@@ -1,0 +1,217 @@
+"""What the command line says: results to standard output, everything else to standard error.
+
+A result is a table for people, or JSON for programs. Texts become `Text`, never markup, so nothing that
+stands in a name, a message or a row is read as an instruction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TextIO, TypeVar
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.cli.inert import inert, one_line
+from anabranch.errors import AnabranchError
+from anabranch.jsonable import jsonable
+
+WIDE = 1_000
+"""Columns of an output that is no terminal: nothing is folded, so that other programs can read it."""
+
+FOLDED = 16
+"""To how many columns a text may be folded."""
+GAP = 2
+
+Record = TypeVar("Record")
+
+
+class Format(StrEnum):
+    """How a result is written."""
+
+    table = "table"
+    json = "json"
+
+
+@dataclass(frozen=True)
+class Column(Generic[Record]):
+    """A column of a table: its title, what a record shows in it, and how."""
+
+    title: str
+    cell: Callable[[Record], object]
+    style: Callable[[Record], str] = lambda record: ""
+    right: bool = False
+    whole: bool = False
+    """It is never folded: a time, a number."""
+    spare: int = 0
+    """Where there is no room for all columns, the one with the highest number goes first; 0 stays."""
+
+
+class Output:
+    """Standard output and standard error of one command."""
+
+    def __init__(self, *, form: Format = Format.table, color: bool = True, quiet: bool = False) -> None:
+        self.form = form
+        self.quiet = quiet
+        self.console = _console(sys.stdout, color)
+        self.side = _console(sys.stderr, color)
+
+    @property
+    def json(self) -> bool:
+        """Whether a program reads it."""
+        return self.form is Format.json
+
+    # -- results ------------------------------------------------------------------------------
+
+    def result(self, value: object, shown: Callable[[], RenderableType]) -> None:
+        """A command's result: as JSON, or as `shown` renders it."""
+        if self.json:
+            self.document(value)
+        else:
+            self.console.print(shown())
+
+    def records(self, records: Sequence[Record], columns: Sequence[Column[Record]], *, none: str) -> None:
+        """A list of values, a row each; `none` says that there are none."""
+        self.result(
+            list(records),
+            lambda: table(records, columns, self.console.width) if records else text(none, "dim"),
+        )
+
+    def done(self, value: object, message: str) -> None:
+        """What a command did: a line, which --quiet leaves out."""
+        if self.json or not self.quiet:
+            self.result(value, lambda: text(message))
+
+    def document(self, value: object) -> None:
+        """A JSON document; plain ASCII, so that no terminal takes part of it for a command."""
+        print(json.dumps(jsonable(value), indent=2), file=sys.stdout)
+
+    def line(self, value: object) -> None:
+        """A JSON document on one line, for what goes on and on."""
+        print(json.dumps(jsonable(value)), file=sys.stdout, flush=True)
+
+    # -- beside them --------------------------------------------------------------------------
+
+    def note(self, message: str, style: str = "dim") -> None:
+        """Something by the way; --quiet leaves it out."""
+        if not self.quiet:
+            self.side.print(text(message, style))
+
+    def notice(self, message: str) -> None:
+        """What a person should know that is no error."""
+        if not self.quiet:
+            self.side.print(Text.assemble(("Notice: ", "yellow"), inert(message)))
+
+    def error(self, error: AnabranchError) -> None:
+        """Code and message, then detail and hint, if there are any."""
+        self.side.print(
+            Text.assemble((f"{error.code} ", "bold red"), (inert(error.message), "bold")), soft_wrap=True
+        )
+        for label, said, style in (("Detail: ", error.detail, "yellow"), ("Hint: ", error.hint, "green")):
+            if said:
+                self.side.print(Text.assemble((label, style), inert(said)), soft_wrap=True)
+
+    def unexpected(self, error: BaseException) -> None:
+        """An error that nobody foresaw; where it came from is shown with --debug."""
+        said = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+        self.side.print(Text.assemble(("Unexpected error: ", "bold red"), inert(said)), soft_wrap=True)
+        self.side.print(Text("Hint: the same command with --debug shows where it happened."), soft_wrap=True)
+
+
+def text(message: str, style: str = "") -> Text:
+    """A message, harmless, on as many lines as it has."""
+    return Text(inert(message), style=style)
+
+
+def cell(value: object, style: str = "") -> Text:
+    """A value in a table; nothing is a dash."""
+    if value is None or value in ("", (), []):
+        return Text("-", style="dim")
+    return Text(one_line(_said(value)), style=style)
+
+
+def table(
+    records: Iterable[Record], columns: Sequence[Column[Record]], width: int, *, title: str = ""
+) -> Table:
+    """A table with a row per record, with as many columns as have room."""
+    rows = [[cell(column.cell(record), column.style(record)) for column in columns] for record in records]
+    natural = [max((row[place].cell_len for row in rows), default=0) for place in range(len(columns))]
+    shown = _with_room(columns, natural, width)
+    widths = _widths([columns[place] for place in shown], [natural[place] for place in shown], width)
+    made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), title=title or None, title_justify="left")
+    for place, wide in zip(shown, widths, strict=True):
+        column = columns[place]
+        made.add_column(
+            Text(column.title),
+            justify="right" if column.right else "left",
+            no_wrap=column.whole,
+            overflow="fold",
+            width=wide,
+        )
+    for row in rows:
+        made.add_row(*(row[place] for place in shown))
+    return made
+
+
+def _with_room(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that are shown: all, if texts may be folded so that they have room."""
+    shown = list(range(len(columns)))
+    while sum(_least(columns[place], natural[place]) + GAP for place in shown) - GAP > width:
+        spare = max(shown, key=lambda place: columns[place].spare)
+        if not columns[spare].spare:
+            break
+        shown.remove(spare)
+    return shown
+
+
+def _least(column: Column[Any], natural: int) -> int:
+    return max(natural if column.whole else min(natural, FOLDED), _title(column))
+
+
+def _title(column: Column[Any]) -> int:
+    return len(column.title) if column.whole else max(map(len, column.title.split()), default=1)
+
+
+def _widths(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int | None]:
+    """What is whole gets what it needs; what may be folded shares the rest, the short ones first."""
+    wanted = [max(need, len(column.title)) for column, need in zip(columns, natural, strict=True)]
+    found: list[int | None] = list(wanted)
+    rest = (
+        width
+        - GAP * (len(columns) - 1)
+        - sum(need for column, need in zip(columns, wanted, strict=True) if column.whole)
+    )
+    folded = sorted(
+        (place for place, column in enumerate(columns) if not column.whole), key=wanted.__getitem__
+    )
+    for done, place in enumerate(folded):
+        share = rest // (len(folded) - done)
+        if share < _title(columns[place]):
+            return [None] * len(columns)  # a terminal so narrow that nothing is right
+        given = min(wanted[place], share)
+        found[place], rest = given, rest - given
+    return found
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _console(stream: TextIO, color: bool) -> Console:
+    # rich honours NO_COLOR by itself.
+    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDE
+    return Console(
+        file=stream, width=width, no_color=None if color else True, markup=False, emoji=False, highlight=False
+    )

@@ -1,0 +1,40 @@
+"""`maintain` and `compact`: keep house."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli.app import command
+from anabranch.cli.completion import every_table
+from anabranch.cli.session import Session
+from anabranch.cli.words import counted
+
+
+@command("maintain", panel="Keep house")
+def maintain(session: Session) -> None:
+    """Expire old versions, delete files that nobody needs."""
+    with session.lake() as lake, session.progress():
+        done = lake.maintain()
+    said = (
+        f"{counted(done.versions_expired, 'version')} expired, "
+        f"{counted(done.tables_forgotten, 'dropped table')} forgotten, "
+        f"{counted(done.files_deleted, 'file')} deleted, {done.files_marked:,} found unneeded; "
+        f"readable from lsn {done.floor_lsn:,} on"
+    )
+    session.out.done(done, said)
+
+
+@command("compact", panel="Keep house")
+def compact(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A table.", autocompletion=every_table)],
+) -> None:
+    """Rewrite a table's many small files into few."""
+    with session.lake() as lake, session.progress():
+        done = lake.compact(name)
+    if done.lsn is None:
+        session.out.done(done, f"{name} has no small files to put together")
+    else:
+        session.out.done(done, f"compacted {name}: lsn {done.lsn:,}")

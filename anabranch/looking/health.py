@@ -1,0 +1,100 @@
+"""Whether a lake can be read, written and scheduled: what was looked at, what was found, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from anabranch.ledger.streams import ACTIVE, ERROR, INITIALIZING, read_streams
+from anabranch.ledger.vitals import Vitals, read_vitals
+from anabranch.listing import Listing
+from anabranch.looking.pulse import leading_scheduler
+from anabranch.parts import Parts
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+TOLERATED_DRIFT = timedelta(seconds=2)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    outcome: str
+    """`ok`, `warn`: it works, but see to it, or `fail`."""
+    found: str
+    hint: str | None = None
+
+
+def examine(parts: Parts) -> list[Check]:
+    """Look at catalog, warehouse, clocks, scheduler and stream tables. Changes nothing, starts no Spark."""
+    with parts.catalog.database.reading() as connection:
+        vitals = read_vitals(connection)
+        states = Counter(stream.status for stream in read_streams(connection).values())
+    checks = [
+        Check("catalog", OK, f"{parts.catalog.database.shown()}, schema at step {vitals.step}"),
+        *_warehouse_and_clocks(parts, vitals),
+        _scheduler(parts, sum(states.values())),
+        _stream_tables(states),
+    ]
+    return Listing(checks)
+
+
+def _warehouse_and_clocks(parts: Parts, vitals: Vitals) -> Iterator[Check]:
+    probe = f"{parts.warehouse.uri}/probe-{parts.clock.new_id()}"
+    before = parts.clock.now()
+    try:
+        parts.warehouse.write_bytes(probe, b"anabranch")
+        info = parts.warehouse.filesystem().get_file_info(parts.warehouse.inner_path(probe))
+        parts.warehouse.delete(probe)
+    except OSError as error:
+        said = str(error).splitlines()[0][:300]
+        yield Check("warehouse", FAIL, f"can't be written: {said}", "look at its permissions and free space.")
+        return
+    yield Check("warehouse", OK, f"{parts.warehouse.uri} can be written")
+    if info.mtime_ns is not None:
+        written = datetime.fromtimestamp(info.mtime_ns / 1e9, UTC)
+        yield _clock("clock of the file system", written, before, parts.clock.now())
+    if vitals.time is not None:
+        now = parts.clock.now()
+        yield _clock("clock of the catalog", vitals.time, now - TOLERATED_DRIFT / 2, now)
+
+
+def _clock(name: str, theirs: datetime, earliest: datetime, latest: datetime) -> Check:
+    """Another clock's time, against the span in which it was asked."""
+    apart = max(earliest - theirs, theirs - latest, timedelta(0))
+    if apart <= TOLERATED_DRIFT:
+        return Check(name, OK, "agrees with this machine's")
+    return Check(
+        name,
+        WARN,
+        f"is {apart.total_seconds():,.0f} s apart from this machine's",
+        "let both follow the same time server: schedules and leases go by the clock.",
+    )
+
+
+def _scheduler(parts: Parts, stream_tables: int) -> Check:
+    if (leader := leading_scheduler(parts)) is not None:
+        until = f"{leader.leads_until:%Y-%m-%d %H:%M:%S}"
+        return Check("scheduler", OK, f"one leads, in term {leader.term}; its lease runs until {until} UTC")
+    if not stream_tables:
+        return Check("scheduler", OK, "none runs, and there is nothing to schedule")
+    return Check(
+        "scheduler",
+        WARN,
+        "none runs: nothing is refreshed by itself",
+        "start `anabranch run`, or lake.run().",
+    )
+
+
+def _stream_tables(states: Counter[str]) -> Check:
+    found = f"{sum(states.values()):,}" + "".join(
+        f", {count:,} {state}" for state, count in sorted(states.items()) if state != ACTIVE
+    )
+    stopped = [state for state in states if state not in (ACTIVE, INITIALIZING)]
+    if not stopped:
+        return Check("stream tables", OK, found)
+    outcome = FAIL if states[ERROR] else WARN
+    return Check("stream tables", outcome, found, "`anabranch status` says why.")

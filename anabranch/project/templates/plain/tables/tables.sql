@@ -1,0 +1,6 @@
+-- What there is to be: sources (CREATE TABLE) and stream tables (CREATE STREAM TABLE).
+--
+-- CREATE TABLE orders (id BIGINT, region STRING, amount DECIMAL(12, 2));
+--
+-- CREATE STREAM TABLE by_region WITH (schedule = '1m') AS
+-- SELECT region, SUM(amount) AS total FROM orders GROUP BY region;
