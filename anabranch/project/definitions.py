@@ -62,8 +62,9 @@ def in_file(place: str) -> Iterator[None]:
     try:
         yield
     except AnabranchError as error:
-        detail = f"{place}, {error.detail}" if (error.detail or "").startswith("line ") else None
-        detail = detail or (f"{place}: {error.detail}" if error.detail else f"{place}.")
+        told = error.detail or ""
+        in_it = told.startswith("line ") and ", line " not in place
+        detail = f"{place}{', ' if in_it else ': '}{told}" if told else f"{place}."
         raise type(error)(error.message, detail=detail, hint=error.hint) from error
 
 
