@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+from anyio import CapacityLimiter
+
 from anabranch.clock import stopwatch
 from anabranch.errors import AnabranchError
 from anabranch.events import Event
@@ -43,7 +45,7 @@ class Service:
         self.actions = Actions(lake.clock, self._finished)
         self.stop = threading.Event()
         self._over = threading.Event()
-        self.explaining = threading.Semaphore(1)
+        self.explaining = CapacityLimiter(1)
         self._schedules = scheduler
         self._scheduler: threading.Thread | None = None
         self._watcher: threading.Thread | None = None

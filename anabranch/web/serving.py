@@ -11,7 +11,7 @@ from types import FrameType
 
 import uvicorn
 
-from anabranch.errors import InvalidServiceOption
+from anabranch.errors import InvalidServiceOption, ServiceFailed
 from anabranch.lake import Lake
 from anabranch.open import check_kind
 from anabranch.web.app import GRACE, build
@@ -56,6 +56,7 @@ def serve(
         limits=limits,
         grace=grace,
     )
+    lake.pulse()  # what is wrong with the lake is said before anything listens
     service: Service = app.state.service
     listening = _listen(host, port)
 
@@ -78,8 +79,11 @@ def serve(
         timeout_graceful_shutdown=CLOSING,
         lifespan="on",
     )
+    server = _Server(config, service, stop, begin)
     with listening, logged(lake.clock), _signals(service.stop):
-        _Server(config, service, stop, begin).run(sockets=[listening])
+        server.run(sockets=[listening])
+    if not server.started:
+        raise ServiceFailed("the service didn't start", hint="its log says why.")
 
 
 class _Server(uvicorn.Server):

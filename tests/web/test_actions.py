@@ -182,10 +182,17 @@ def test_what_fails_unforeseen_says_nothing_about_itself(held):
 
 
 def test_what_has_not_begun_when_the_service_stops_is_failed_and_what_runs_is_waited_for():
-    go, done = threading.Event(), []
+    go, done, begun = threading.Event(), [], threading.Semaphore(0)
     actions = Actions(ab.ManualClock(), done.append)
+
+    def work() -> None:
+        begun.release()
+        go.wait(PATIENCE)
+
     for number in range(WORKERS + 3):
-        actions.start("refresh", f"t{number}", go.wait)
+        actions.start("refresh", f"t{number}", work)
+    for _ in range(WORKERS):
+        assert begun.acquire(timeout=PATIENCE)
     assert actions.close(0.01) is False
     assert [state.state for state in done] == ["failed"] * 3
     with pytest.raises(ServiceBusy):

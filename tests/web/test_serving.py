@@ -52,6 +52,22 @@ class Process:
 
 
 @pytest.fixture
+def process():
+    """Starts services in processes of their own, and leaves none behind."""
+    begun: list[Process] = []
+
+    def start(*arguments) -> Process:
+        begun.append(Process(*arguments))
+        return begun[-1]
+
+    yield start
+    for one in begun:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.communicate()
+
+
+@pytest.fixture
 def stock(place):
     with duck_lake(place) as lake:
         stocked(lake)
@@ -60,8 +76,8 @@ def stock(place):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_signal_stops_it_cleanly(stock, number):
-    service = Process(stock)
+def test_a_signal_stops_it_cleanly(stock, process, number):
+    service = process(stock)
     with duck_lake(stock) as lake:
         listening = httpx.stream("GET", f"{service.url}/api/v1/events", timeout=PATIENCE)
         with listening as stream:
@@ -104,8 +120,8 @@ def until(look, patience: float = PATIENCE) -> bool:
     return False
 
 
-def test_a_token_that_is_made_is_told_once_and_never_logged(stock):
-    service = Process(stock, token="")
+def test_a_token_that_is_made_is_told_once_and_never_logged(stock, process):
+    service = process(stock, "")
     told = [line for line in service.lines if "token" in line]
     assert len(told) == 1
     token = told[0].rpartition(" ")[2]
@@ -114,7 +130,8 @@ def test_a_token_that_is_made_is_told_once_and_never_logged(stock):
     )
     assert answer.status_code == 200
     assert httpx.post(f"{service.url}/api/v1/sources/orders/gate", headers=BEARER).status_code == 401
-    assert until(lambda: "SKIP" in httpx.get(f"{service.url}/api/v1/history").text)
+    history = f"{service.url}/api/v1/history"
+    assert until(lambda: "SKIP" in httpx.get(history, timeout=PATIENCE).text)
     _, out, log = service.stop(signal.SIGTERM)
     assert token not in out
     assert token not in json.dumps(log)
