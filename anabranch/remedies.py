@@ -48,6 +48,7 @@ REMEDIES: Mapping[type[AnabranchError], str] = {
     errors.EngineError: "Look at the detail, which has Spark's own words.",
     errors.JavaMissing: "Install a JDK 17 or later, or set JAVA_HOME.",
     errors.EngineFailed: "Mend the data or the query; a scheduled refresh tries again by itself.",
+    errors.EngineMemory: "Give Spark more memory: `spark.driver.memory`, or that of its executors.",
     errors.StreamTableError: "Look at `lake.status()` and `lake.refresh_history(name)`.",
     errors.UnknownStreamTable: "Look at `lake.status()`; a source is no stream table.",
     errors.HasDependents: "Drop or alter its readers first, or say `cascade=True`.",
