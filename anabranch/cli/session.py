@@ -140,7 +140,9 @@ class Session:
                 "no lake is given",
                 hint=f"say --lake PATH, set ANABRANCH_LAKE, or go to a folder with an {PROJECT_FILE}.",
             )
-        return self.project().connect(using=self.connect, observer=self.tell)
+        from anabranch.project import open_lake
+
+        return open_lake(self.project_folder, options.env, using=self.connect, observer=self.tell)
 
 
 def _check_is_lake(location: str) -> None:

@@ -46,18 +46,7 @@ class Project:
 
         For settings, the environment (`ANABRANCH_…`) comes before what the project file says.
         """
-        config = self.config
-        settings = {
-            key: value
-            for key, value in config.settings.items()
-            if ENVIRONMENT_PREFIX + key.upper() not in os.environ
-        }
-        given: dict[str, Any] = {"catalog": config.catalog, **settings}
-        if config.spark and "spark" not in overrides:
-            given["spark_options"] = config.spark
-        location = overrides.pop("location", config.lake)
-        with kept_secret(config.secrets):
-            return (using or _connect)(location, **{**given, **overrides})
+        return _opened(self.config, using, overrides)
 
     def plan(self, lake: Lake) -> ProjectPlan:
         """What `apply` would do. Reads definitions and columns, no rows, and changes nothing."""
@@ -136,6 +125,31 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
         tuple(each for each in definitions if isinstance(each, StreamTableDefinition)),
         config,
     )
+
+
+def open_lake(
+    folder: str | Path,
+    environment: str | None = None,
+    *,
+    using: Callable[..., Lake] | None = None,
+    **overrides: Any,
+) -> Lake:
+    """The lake of the project in a folder. Only its project file is read: none of its files is run."""
+    return _opened(read_config(Path(folder).resolve(), environment), using, overrides)
+
+
+def _opened(config: Config, using: Callable[..., Lake] | None, overrides: dict[str, Any]) -> Lake:
+    settings = {
+        key: value
+        for key, value in config.settings.items()
+        if ENVIRONMENT_PREFIX + key.upper() not in os.environ
+    }
+    given: dict[str, Any] = {"catalog": config.catalog, **settings}
+    if config.spark and "spark" not in overrides:
+        given["spark_options"] = config.spark
+    location = overrides.pop("location", config.lake)
+    with kept_secret(config.secrets):
+        return (using or _connect)(location, **{**given, **overrides})
 
 
 def _definitions(folder: Path, names: Iterable[str]) -> Iterable[Definition]:

@@ -23,7 +23,9 @@ from anabranch.errors import (
     UnknownTable,
 )
 from anabranch.jsonable import jsonable
+from tests.crash.promises import check_promises
 from tests.project.folders import BY_PRODUCT, BY_REGION, SHOP, SUMMARY, YML, Folder
+from tests.project.upheaval import AFTER, BEFORE, SALES
 from tests.streams.shop import actions, all_right, one, rows, sell, totals
 
 GROUP = YML + "refresh_groups:\n  both: {members: [by_region, by_product]}\n"
@@ -607,3 +609,62 @@ def test_the_summary_stays_what_its_query_says(shop, applied):
     shop.write({"tables/summary.sql": SUMMARY.replace("p.total AS", "p.total + 0 AS")})
     shop.load().apply(applied)
     assert totals(applied) == (35, 35)
+
+
+def test_on_either_catalog_all_of_it_is_one_commit(tmp_path, clock, catalog):
+    folder = Folder(tmp_path / "shop", clock)
+    folder.write(BEFORE)
+    with folder.connect(catalog=catalog) as lake:
+        folder.load().apply(lake)
+        lake.insert("sales", SALES)
+        folder.write(AFTER)
+        before = lake.lsn
+        plan = folder.load().plan(lake)
+        folder.load().apply(lake, plan)
+        assert lake.lsn == before + 1
+        assert folder.load().plan(lake).empty
+        check_promises(lake)
+
+
+def test_a_stream_table_in_error_is_mended_by_another_query(shop, applied):
+    now = "CREATE STREAM TABLE copied AS SELECT * FROM mine;"
+    applied.create_table("mine", "id BIGINT")
+    shop.write({"tables/copied.sql": now})
+    shop.load().apply(applied)
+    applied.drop_table("mine")
+    applied.create_table("mine", "other BIGINT")
+    applied.insert("mine", [(7,)])
+    with pytest.raises(BrokenDefinition):
+        applied.refresh_stream_table("copied")
+    assert one(applied, "copied").status == "ERROR"
+    shop.write({"tables/copied.sql": now.replace("*", "other AS id")})
+    shop.load().apply(applied)
+    assert one(applied, "copied").status == "ACTIVE"
+    assert rows(applied, "copied") == {(7,): 1}
+
+
+def test_what_is_rebuilt_passes_gates_and_says_so(shop, applied):
+    applied.gate_source("sales")
+    shop.write({"tables/by_region.sql": BY_REGION.replace("FROM sales", "FROM sales WHERE id > 1")})
+    with pytest.warns(ab.Notice, match="filled at once, although"):
+        shop.load().apply(applied)
+    assert rows(applied, "by_region") == {("south", 25, 2): 1}
+    assert all_right(applied)
+
+
+def test_state_that_a_rebuilt_stream_table_needs_no_more_goes(shop, applied):
+    stateful = """CREATE STREAM TABLE counted AS SELECT region, COUNT(DISTINCT product) AS n FROM sales
+        GROUP BY region HAVING MAX(amount) > (SELECT AVG(amount) FROM sales);"""
+    plain = applied.snapshot().tables()
+    shop.write({"tables/counted.sql": stateful})
+    shop.load().apply(applied)
+    assert len(applied.snapshot().tables()) > len(plain) + 1
+    shop.write({"tables/counted.sql": "CREATE STREAM TABLE counted AS SELECT region FROM sales;"})
+    shop.load().apply(applied)
+    assert applied.snapshot().tables() == sorted([*plain, "counted"])
+    shop.write({"tables/counted.sql": stateful})
+    shop.load().apply(applied)
+    shop.remove("tables/counted.sql")
+    shop.load().apply(applied)
+    assert applied.snapshot().tables() == plain
+    check_promises(applied)
