@@ -1,6 +1,6 @@
 """Anabranch keeps derived tables fresh on Spark."""
 
-from importlib import import_module
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from anabranch.clock import ManualClock as ManualClock
@@ -39,5 +39,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATE[name]), name)
+    found = globals()[name] = getattr(importlib.import_module(_LATE[name]), name)
     return found

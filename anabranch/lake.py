@@ -16,6 +16,7 @@ from anabranch.errors import InputError
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import ledger
+from anabranch.ledger.pulse import Pulse
 from anabranch.ledger.records import Commit
 from anabranch.lifecycle.alter import alter_stream_table
 from anabranch.lifecycle.create import create_stream_tables
@@ -50,7 +51,7 @@ from anabranch.looking.groups import (
 from anabranch.looking.health import Check, examine
 from anabranch.looking.history import RefreshRecord, refresh_history
 from anabranch.looking.picture import LakeGraph, lake_graph
-from anabranch.looking.pulse import Pulse, SchedulerInfo, leading_scheduler, pulse
+from anabranch.looking.pulse import SchedulerInfo, leading_scheduler, pulse
 from anabranch.looking.settings import SettingInfo, settings
 from anabranch.looking.sources import SourceInfo, sources
 from anabranch.looking.status import StreamTableStatus, status
@@ -61,6 +62,7 @@ from anabranch.open import check_kind, open_parts
 from anabranch.parts import Parts
 from anabranch.read.looking import TableInfo, list_tables
 from anabranch.read.preview import Preview, preview
+from anabranch.read.published import IcebergTable, iceberg_table
 from anabranch.read.snapshot import Snapshot
 from anabranch.read.view import arrow_of, changes_between, frame_of
 from anabranch.refresh.definitions import Definitions
@@ -339,6 +341,10 @@ class Lake:
     def preview(self, name: str, limit: int = 50) -> Preview:
         """Some rows of a table to look at: no Spark, and no more of the table in memory than they need."""
         return preview(self._parts, name, limit)
+
+    def iceberg_table(self, name: str, *, refs_only: bool = False) -> IcebergTable:
+        """A table's newest version as Iceberg metadata, for other clients; `refs_only`: no older ones."""
+        return iceberg_table(self._parts, name, refs_only=refs_only)
 
     def snapshot(self, *, as_of: int | None = None) -> Snapshot:
         """One pinned lsn, now or an earlier one; all reads through it agree."""

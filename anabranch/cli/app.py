@@ -99,14 +99,15 @@ _CODES = " · ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.ite
 EPILOG = f"Exit codes: {_CODES}."
 
 ORDER = """
-    demo init plan apply
+    demo init
+    plan apply
     status history graph groups cycles tables preview explain verify
     refresh tick run serve
     sql suspend resume drop fuse
     gate ungate gates watermark
     settings set maintain compact doctor
 """.split()
-PANELS = ("Begin", "Look", "Refresh", "Change", "Sources", "Keep house")
+PANELS = ("Begin", "Project", "Look", "Refresh", "Change", "Sources", "Keep house")
 """In which order the help lists the commands, and under which titles."""
 
 
@@ -254,10 +255,10 @@ def _errors_shown(session: Session) -> Iterator[None]:
         if session.options.debug:
             raise
         session.out.error(error)
-        raise typer.Exit(exit_code_of(error)) from None
+        raise quiet_exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
         session.out.note("interrupted")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise quiet_exit(ExitCode.INTERRUPTED) from None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except Exception as error:
@@ -265,7 +266,7 @@ def _errors_shown(session: Session) -> Iterator[None]:
         if session.options.debug or getattr(error, "errno", None) == errno.EPIPE or _is_usage(error):
             raise
         session.out.unexpected(error)
-        raise typer.Exit(ExitCode.FAILED) from None
+        raise quiet_exit(ExitCode.FAILED) from None
 
 
 def _is_usage(error: Exception) -> bool:

@@ -113,7 +113,7 @@ def _shown(
 ) -> RenderableType:
     parts: list[RenderableType] = []
     if diamonds:
-        parts.append(table(diamonds, DIAMONDS, width, title="Diamonds"))
+        parts += [text("Diamonds", "italic"), table(diamonds, DIAMONDS, width)]
     if declared:
-        parts.append(table(declared, DECLARED, width, title="Declared"))
+        parts += [text("Declared", "italic"), table(declared, DECLARED, width)]
     return Group(*parts) if parts else text("Every stream table moves alone.", "dim")

@@ -35,6 +35,8 @@ COMMANDS = (
 )
 """Modules that register commands when they are imported; what these need of the lake comes when they run."""
 
+__all__ = ["COMMANDS", "app", "main"]
+
 
 def main(arguments: Sequence[str] | None = None, *, session: Session | None = None) -> None:
     """Run one command, by default the process's own arguments, and exit with its code."""

@@ -15,9 +15,9 @@ from enum import StrEnum
 from typing import Any, Generic, TextIO, TypeVar
 
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from anabranch.cli.grid import GAP, Grid
 from anabranch.cli.inert import inert, one_line
 from anabranch.errors import AnabranchError
 from anabranch.jsonable import jsonable
@@ -27,7 +27,6 @@ WIDE = 1_000
 
 FOLDED = 16
 """To how many columns a text may be folded."""
-GAP = 2
 
 Record = TypeVar("Record")
 
@@ -136,45 +135,50 @@ def cell(value: object, style: str = "") -> Text:
     return Text(one_line(_said(value)), style=style)
 
 
-def table(
-    records: Iterable[Record], columns: Sequence[Column[Record]], width: int, *, title: str = ""
-) -> Table:
+def table(records: Iterable[Record], columns: Sequence[Column[Record]], width: int) -> RenderableType:
     """A table with a row per record, with as many columns as have room."""
     rows = [[cell(column.cell(record), column.style(record)) for column in columns] for record in records]
-    shown, fits = _with_room(columns, rows, width)
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title or None, title_justify="left")
-    for place in shown:
-        column = columns[place]
-        made.add_column(
-            Text(column.title),
-            justify="right" if column.right else "left",
-            no_wrap=column.whole,
-            overflow="fold",
-            min_width=_least(column, rows, place) if fits else None,
-        )
-    for row in rows:
-        made.add_row(*(row[place] for place in shown))
-    return made
+    natural = [max((row[place].cell_len for row in rows), default=0) for place in range(len(columns))]
+    shown = _with_room(columns, natural, width)
+    kept = [columns[place] for place in shown]
+    return Grid(
+        [Text(column.title, style="bold") for column in kept],
+        [[row[place] for place in shown] for row in rows],
+        _widths(kept, [natural[place] for place in shown], width),
+        [column.right for column in kept],
+        [column.whole for column in kept],
+    )
 
 
-def _with_room(
-    columns: Sequence[Column[Any]], rows: Sequence[Sequence[Text]], width: int
-) -> tuple[list[int], bool]:
-    """The places of the columns that are shown, and whether there is room for them."""
+def _with_room(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that are shown: all, if texts may be folded so that they have room."""
     shown = list(range(len(columns)))
-    while sum(_least(columns[place], rows, place) + GAP for place in shown) - GAP > width:
+    while sum(_least(columns[place], natural[place]) + GAP for place in shown) - GAP > width:
         spare = max(shown, key=lambda place: columns[place].spare)
         if not columns[spare].spare:
-            return shown, False
+            break
         shown.remove(spare)
-    return shown, True
+    return shown
 
 
-def _least(column: Column[Any], rows: Sequence[Sequence[Text]], place: int) -> int:
-    """The width that a column needs; a text may be folded."""
-    longest = max((row[place].cell_len for row in rows), default=0)
-    wide = longest if column.whole else min(longest, FOLDED)
-    return max(wide, *(len(word) for word in column.title.split()), 1)
+def _least(column: Column[Any], natural: int) -> int:
+    return max(natural if column.whole else min(natural, FOLDED), _title(column))
+
+
+def _title(column: Column[Any]) -> int:
+    return len(column.title) if column.whole else max(map(len, column.title.split()), default=1)
+
+
+def _widths(columns: Sequence[Column[Any]], natural: Sequence[int], width: int) -> list[int]:
+    """What is whole gets what it needs; what may be folded shares the rest, the short ones first."""
+    found = [max(need, len(column.title)) for column, need in zip(columns, natural, strict=True)]
+    folded = [place for place, column in enumerate(columns) if not column.whole]
+    rest = width - GAP * (len(columns) - 1) - sum(found) + sum(found[place] for place in folded)
+    for done, place in enumerate(sorted(folded, key=found.__getitem__)):
+        share = max(rest // (len(folded) - done), _title(columns[place]))
+        found[place] = min(found[place], share)
+        rest -= found[place]
+    return found
 
 
 def _said(value: Any) -> str:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 from anabranch.cli.inert import one_line
 
@@ -25,6 +27,22 @@ if TYPE_CHECKING:
 
     from anabranch.cli.output import Output
     from anabranch.events import Event
+
+
+class CountedBar(BarColumn):
+    """A bar, where it is known how much there is to do."""
+
+    def render(self, task: Task) -> Any:
+        """The bar, or nothing."""
+        return Text() if task.total is None else super().render(task)
+
+
+class Count(MofNCompleteColumn):
+    """How much of it is done."""
+
+    def render(self, task: Task) -> Text:
+        """The numbers, or nothing."""
+        return Text() if task.total is None else super().render(task)
 
 
 class Work:
@@ -38,8 +56,8 @@ class Work:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
+            CountedBar(bar_width=30),
+            Count(),
             TimeElapsedColumn(),
             console=out.side,
             transient=True,

@@ -133,20 +133,31 @@ class Session:
         options = self.options
         if options.lake is not None:
             if not create and options.catalog is None:
-                _check_is_lake(options.lake)
+                _check_is_lake(options.lake, "is the path right? `anabranch sql` creates a lake.")
             return self.connect(options.lake, catalog=options.catalog, observer=self.tell)
         if self.project_folder is None:
             raise NoLakeGiven(
                 "no lake is given",
                 hint=f"say --lake PATH, set ANABRANCH_LAKE, or go to a folder with an {PROJECT_FILE}.",
             )
-        from anabranch.project import open_lake
+        project = self._project_alone()
+        if not create and project.config.catalog is None and options.catalog is None:
+            _check_is_lake(project.location, "`anabranch apply` creates it.")
+        given = {} if options.catalog is None else {"catalog": options.catalog}
+        return project.connect(using=self.connect, observer=self.tell, **given)
 
-        return open_lake(self.project_folder, options.env, using=self.connect, observer=self.tell)
+    def _project_alone(self) -> Project:
+        """The project without its tables: to look at a lake, no file of definitions need be right, or run."""
+        from anabranch.project.config import read_config
+        from anabranch.project.project import Project
+
+        place = (self.project_folder or Path.cwd()).resolve()
+        config = read_config(place, self.options.env)
+        return Project(config.name, place, self.options.env, (), (), config)
 
 
-def _check_is_lake(location: str) -> None:
-    """Only `sql` makes a lake: a mistyped path should not."""
+def _check_is_lake(location: str, hint: str) -> None:
+    """Few commands make a lake: a mistyped path should not."""
     from anabranch.open import CATALOG_FILE
 
     if "://" in location:
@@ -154,5 +165,5 @@ def _check_is_lake(location: str) -> None:
     if not os.path.isfile(os.path.join(location, CATALOG_FILE)):
         raise NoSuchLake(
             f'there is no lake at "{location}"',
-            hint="is the path right? `anabranch sql` creates a lake with its first table.",
+            hint=hint,
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anabranch.lake import Lake
     from anabranch.looking.status import StreamTableStatus
 
+Pause = threading.Event
 STYLES = {"ACTIVE": "green", "SUSPENDED": "yellow", "INITIALIZING": "cyan", "ERROR": "bold red"}
 
 
@@ -103,7 +104,7 @@ COLUMNS: list[Column[StreamTableStatus]] = [
 
 
 def _watch(session: Session, lake: Lake, names: Sequence[str] | None, interval: float) -> None:
-    pause = threading.Event()
+    pause = Pause()
     if session.out.json:
         while not pause.is_set():
             session.out.line(looked(lake, names))

@@ -4,4 +4,3 @@ from anabranch.project.declared import stream_table as stream_table
 from anabranch.project.plan import ProjectPlan as ProjectPlan
 from anabranch.project.project import Project as Project
 from anabranch.project.project import load as load
-from anabranch.project.project import open_lake as open_lake

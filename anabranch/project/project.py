@@ -127,17 +127,6 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
     )
 
 
-def open_lake(
-    folder: str | Path,
-    environment: str | None = None,
-    *,
-    using: Callable[..., Lake] | None = None,
-    **overrides: Any,
-) -> Lake:
-    """The lake of the project in a folder. Only its project file is read: none of its files is run."""
-    return _opened(read_config(Path(folder).resolve(), environment), using, overrides)
-
-
 def _opened(config: Config, using: Callable[..., Lake] | None, overrides: dict[str, Any]) -> Lake:
     settings = {
         key: value

@@ -75,6 +75,9 @@ class Layout:
             raise InvalidValue(
                 "a text is not valid UTF-8", detail="bytes were cast to STRING.", hint="store them as BINARY."
             ) from error
+        except OverflowError as error:
+            # The bounds of a column are worked out in Python, whose time ends with the year 9999.
+            raise InvalidValue("a date or a time lies before the year 1 or after the year 9999") from error
         entry = DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=path,

@@ -56,7 +56,7 @@ def _beginning(warehouse: Warehouse, path: str, limit: int) -> pa.Table:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """A column's values; those that Python can't have (a date after the year 9999) as text."""
+    """A column's values; times that Python can't have (after the year 9999) as text, in days or µs."""
     try:
         values: list[Any] = column.to_pylist()
     except (ValueError, OverflowError):
@@ -68,7 +68,15 @@ def _value(scalar: pa.Scalar) -> Any:
     try:
         return scalar.as_py()
     except (ValueError, OverflowError):
-        return str(scalar.cast(pa.int64())) if not pa.types.is_nested(scalar.type) else str(scalar)
+        match scalar:
+            case pa.StructScalar():
+                return {name: _value(value) for name, value in scalar.items()}
+            case pa.MapScalar():
+                return [tuple(_value(part) for part in entry.values()) for entry in scalar.values]
+            case pa.ListScalar():
+                return [_value(value) for value in scalar.values]
+            case _:
+                return str(scalar.value)
 
 
 def declared_rows(rows: pa.Table, declared: pa.Schema) -> pa.Table:

@@ -18,8 +18,9 @@ from anabranch.errors import AnabranchError, InvalidRequest, ServiceFailed, Unkn
 from anabranch.lake import Lake
 from anabranch.web.access import Access
 from anabranch.web.answers import Answer, refusal
+from anabranch.web.document import documented
 from anabranch.web.guard import Guard, Limits, protective_headers
-from anabranch.web.routes import actions, health, sources, stream_tables, tables
+from anabranch.web.routes import actions, health, iceberg, sources, stream_tables, tables
 from anabranch.web.routes import lake as lake_routes
 from anabranch.web.service import Service
 
@@ -74,10 +75,11 @@ def build(
         redirect_slashes=False,
     )
     app.state.service = service
-    for module in (health, lake_routes, stream_tables, tables, sources, actions):
+    for module in (health, lake_routes, stream_tables, tables, sources, actions, iceberg):
         app.include_router(module.routes)
     _page(app)
     _errors(app)
+    app.openapi = documented(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, limits=limits or Limits(), metrics=service.metrics)
     return app
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from anabranch.errors import ServiceBusy
@@ -35,7 +36,7 @@ class Client:
         self._soon(None)
 
     def _soon(self, message: str | None) -> None:
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed, and the client gone with it
             self._loop.call_soon_threadsafe(self._put, message)
 
     def _put(self, message: str | None) -> None:

@@ -6,8 +6,9 @@ the page may do.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,6 +29,8 @@ from anabranch.web.metrics import Metrics
 from anabranch.web.rates import Limiter, Rate
 
 MAX_BODY = 64 * 1024
+BODY_PATIENCE = 20.0
+"""Seconds that a body may take to come."""
 MAX_PATH = 4096
 
 CHANGES = Rate(burst=60, per_second=10)
@@ -86,8 +89,11 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})  # there are none
             return
         started, status = stopwatch(), 500
 
@@ -108,12 +114,12 @@ class Guard:
                 headers |= {"Connection": "close"} if isinstance(error, RequestTooLarge) else {}
                 await refusal(error, scope["path"], headers)(scope, receive, protected)
             else:
-                await self._app(scope, _replayed(body, receive), protected)
+                await self._app(scope, receive if body is None else _replayed(body, receive), protected)
         finally:
             self._note(scope, status, stopwatch() - started)
 
-    async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
-        """The body of a request that may pass; else an error is raised."""
+    async def _admitted(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body of a request that may pass, None if it wasn't read; else an error is raised."""
         method, headers, client = scope["method"], Headers(scope=scope), _client(scope)
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_PATH:
             raise InvalidRequest(f"the address is longer than {MAX_PATH} characters")
@@ -128,8 +134,10 @@ class Guard:
             raise
         if method not in READS and not self._changes.take(client):
             raise TooManyRequests("too many changes are asked for at once", hint="wait a second.")
-        body = await _body(headers, receive)
-        if body and method not in READS:
+        if method in READS:
+            return None  # no route looks at one
+        body = await _in_time(_body(headers, receive))
+        if body:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise NotJson("the body of a request must be application/json")
@@ -153,6 +161,13 @@ class Guard:
 def _client(scope: Scope) -> str:
     """The address that a request comes from."""
     return str(scope["client"][0]) if scope.get("client") else ""
+
+
+async def _in_time(body: Coroutine[None, None, bytes]) -> bytes:
+    try:
+        return await asyncio.wait_for(body, BODY_PATIENCE)
+    except TimeoutError as error:
+        raise InvalidRequest("the body didn't come in time") from error
 
 
 async def _body(headers: Headers, receive: Receive) -> bytes:

@@ -6,6 +6,8 @@ import json
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from anabranch.clock import Clock
@@ -36,14 +38,23 @@ class JsonLines(logging.Formatter):
         return json.dumps(jsonable(line))
 
 
-def log_to(clock: Clock, stream: TextIO | None = None) -> None:
-    """Send what the service logs, and the lake's Notices, to standard error."""
+@contextmanager
+def logged(clock: Clock, stream: TextIO | None = None) -> Iterator[None]:
+    """Send what the service logs, and the lake's Notices, to standard error for as long as it runs."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(clock))
-    logging.captureWarnings(True)
-    warnings.simplefilter("always", Notice)
-    for name in NAMES:
-        logger = logging.getLogger(name)
-        logger.handlers = [handler]
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
+    loggers = [logging.getLogger(name) for name in NAMES]
+    before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        logging.captureWarnings(True)
+        for logger in loggers:
+            logger.handlers, logger.propagate = [handler], False
+            logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logging.captureWarnings(False)
+            for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+                logger.handlers, logger.propagate = handlers, propagate
+                logger.setLevel(level)

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from anabranch.looking.cycles import CycleStatus
 from anabranch.looking.groups import DiamondGroupMember, RefreshGroupInfo
 from anabranch.looking.picture import GraphEdge, GraphNode
-
-SchedulerState = Literal["leading", "waiting", "stopped"]
+from anabranch.web.service import SchedulerState
 
 # -- given ----------------------------------------------------------------------------------------
 
@@ -50,7 +49,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class Readiness:
+class Ready:
     """Whether the service can do its work."""
 
     ready: bool
@@ -152,6 +151,20 @@ class WatermarkBody(Body):
 
 class EmptyBody(Body):
     """Nothing: the route takes no arguments."""
+
+
+class IcebergErrorFields(BaseModel):
+    """What went wrong, as Iceberg's specification says it."""
+
+    message: str
+    type: str
+    code: int
+
+
+class IcebergError(BaseModel):
+    """A request to the Iceberg REST catalog that was refused, or that failed."""
+
+    error: IcebergErrorFields
 
 
 class IcebergModel(BaseModel):

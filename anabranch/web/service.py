@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from anyio import CapacityLimiter
 
 from anabranch.clock import stopwatch
 from anabranch.errors import AnabranchError
 from anabranch.events import Event
 from anabranch.lake import Lake
+from anabranch.ledger.pulse import Pulse
 from anabranch.looking.history import RefreshRecord
-from anabranch.looking.pulse import Pulse
 from anabranch.web.access import Access
 from anabranch.web.actions import Actions, ActionState
 from anabranch.web.events import Events
@@ -27,6 +29,8 @@ PAUSE_AFTER_TROUBLE = 2.0
 MAX_TOLD = 1000
 """Entries of the history that are counted and logged at a time; of more, the newest."""
 
+SchedulerState = Literal["leading", "waiting", "stopped"]
+
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +44,8 @@ class Service:
         self.metrics = Metrics()
         self.actions = Actions(lake.clock, self._finished)
         self.stop = threading.Event()
-        self.explaining = threading.Semaphore(1)
+        self._over = threading.Event()
+        self.explaining = CapacityLimiter(1)
         self._schedules = scheduler
         self._scheduler: threading.Thread | None = None
         self._watcher: threading.Thread | None = None
@@ -66,15 +71,19 @@ class Service:
         self.stop.set()
         self.events.close()
         done = self.actions.close(patience)
-        for thread in (self._scheduler, self._watcher):
-            if thread is not None:
-                thread.join(max(0.0, deadline - stopwatch()))
-                done = done and not thread.is_alive()
+        if self._scheduler is not None:
+            self._scheduler.join(max(0.0, deadline - stopwatch()))
+            done = done and not self._scheduler.is_alive()
+        self._over.set()
+        if self._watcher is not None:
+            self._watcher.join(max(1.0, deadline - stopwatch()))
+        if not done:
+            log.warning("what ran was abandoned", extra={"fields": {"event": "stop", "patience": patience}})
         return done
 
     # -- the scheduler ------------------------------------------------------------------------
 
-    def scheduler_state(self) -> str:
+    def scheduler_state(self) -> SchedulerState:
         """`leading`, `waiting` for another scheduler to stop, or `stopped`."""
         if self._scheduler is None or not self._scheduler.is_alive() or self.stop.is_set():
             return "stopped"
@@ -109,7 +118,10 @@ class Service:
     # -- the watcher --------------------------------------------------------------------------
 
     def _watch(self, seen: Pulse) -> None:
-        while not self.stop.wait(POLL_SECONDS):
+        last = False
+        while not last:
+            # One look after the scheduler has stopped: what it did last is told, too.
+            last = self._over.wait(POLL_SECONDS)
             try:
                 now = self.lake.pulse()
                 if now != seen:
@@ -119,7 +131,7 @@ class Service:
                 log.warning(
                     "the lake can't be watched", extra={"fields": {"event": "watcher", "error": str(error)}}
                 )
-                self.stop.wait(PAUSE_AFTER_TROUBLE)
+                self._over.wait(PAUSE_AFTER_TROUBLE)
 
     def _tell(self, seen: Pulse, now: Pulse) -> None:
         """Count and log what was refreshed in between, and let everybody look again."""

@@ -11,12 +11,12 @@ from types import FrameType
 
 import uvicorn
 
-from anabranch.errors import InvalidServiceOption
+from anabranch.errors import InvalidServiceOption, ServiceFailed
 from anabranch.lake import Lake
 from anabranch.open import check_kind
 from anabranch.web.app import GRACE, build
 from anabranch.web.guard import Limits
-from anabranch.web.logs import log_to
+from anabranch.web.logs import logged
 from anabranch.web.service import Service
 
 CLOSING = 5
@@ -56,8 +56,8 @@ def serve(
         limits=limits,
         grace=grace,
     )
+    lake.pulse()  # what is wrong with the lake is said before anything listens
     service: Service = app.state.service
-    log_to(lake.clock)
     listening = _listen(host, port)
 
     def begin() -> None:
@@ -79,8 +79,11 @@ def serve(
         timeout_graceful_shutdown=CLOSING,
         lifespan="on",
     )
-    with listening, _signals(service.stop):
-        _Server(config, service, stop, begin).run(sockets=[listening])
+    server = _Server(config, service, stop, begin)
+    with listening, logged(lake.clock), _signals(service.stop):
+        server.run(sockets=[listening])
+    if not server.started:
+        raise ServiceFailed("the service didn't start", hint="its log says why.")
 
 
 class _Server(uvicorn.Server):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import anabranch as ab
 from anabranch.cli.main import app
 from anabranch.cli.session import Session
 from tests.engines.lakes import duck_lake
-from tests.streams.shop import stock
+from tests.streams.shop import diamond, stock
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,23 @@ def shop(place: Path, clock: ab.ManualClock) -> Iterator[ab.Lake]:
     with duck_lake(place, clock=clock) as lake:
         stock(lake)
         yield lake
+
+
+@pytest.fixture
+def branches(shop: ab.Lake) -> ab.Lake:
+    """The sales, and a diamond made from them."""
+    diamond(shop)
+    return shop
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Notices of the lake beside are expected; those that the command line shows are asserted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        yield
+
+
+def names_of(kind: type) -> set[str]:
+    """The fields of a dataclass: what JSON is to have."""
+    return {each.name for each in fields(kind)}

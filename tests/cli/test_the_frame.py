@@ -9,8 +9,6 @@ import pytest
 
 from tests.streams.shop import diamond
 
-pytestmark = pytest.mark.filterwarnings("ignore::anabranch.Notice")
-
 
 def test_without_a_command_it_shows_what_there_is(run):
     said = run(lake=False)
@@ -30,6 +28,36 @@ def test_a_mistyped_place_is_not_made_into_a_lake(run, place):
     assert said.code == 2
     assert said.err.startswith(f'AB902 there is no lake at "{place}"')
     assert not place.exists()
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "anabranch.yml").write_text("name: shop\nlake: ./data\nsettings:\n  parallelism: 3\n")
+    (folder / "broken.sql").write_text("this is no statement;")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_lake_may_be_that_of_the_project_in_this_folder(run, project, tmp_path, monkeypatch):
+    said = run("status", lake=False)
+    assert said.code == 2
+    assert said.err.endswith("Hint: `anabranch apply` creates it.\n")
+    assert not (project / "data").exists()
+    assert run("sql", "CREATE TABLE t (id BIGINT)", lake=False).code == 0
+    listed = {each["name"]: each["value"] for each in run("settings", "-o", "json", lake=False).json}
+    assert listed["parallelism"] == "3"
+    monkeypatch.chdir(tmp_path)
+    assert [each["name"] for each in run("tables", "--project", project, "-o", "json", lake=False).json] == [
+        "t"
+    ]
+
+
+def test_an_unknown_environment_of_the_project_is_an_error(run, project):
+    said = run("status", "--env", "nowhere", lake=False)
+    assert said.code in (2, 3)
+    assert "nowhere" in said.err
 
 
 def test_an_unknown_option_is_wrong_usage(run):

@@ -32,6 +32,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "explain": {"what": "SELECT id FROM t"},
     "drop_table": {"name": "fresh", "if_exists": True},
     "health": {},
+    "iceberg_table": {"name": "t", "refs_only": False},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
     "maintain": {},
@@ -142,6 +143,7 @@ CONNECT: dict[str, Any] = {
     "location": "lake",
     "catalog": None,
     "spark": None,
+    "spark_options": None,
     "clock": None,
     "observer": None,
     "failpoints": None,
@@ -205,9 +207,9 @@ def test_every_public_method_has_its_hostile_cases(kind, cases):
 
 def test_every_argument_of_connect_has_its_hostile_cases():
     assert set(inspect.signature(ab.connect).parameters) == set(CONNECT)
-    assert {
-        name for name in vars(ab) if not name.startswith("_") and inspect.isfunction(getattr(ab, name))
-    } == {"connect"}
+    seen = {*vars(ab), *ab.__all__}
+    functions = {name for name in seen if not name.startswith("_") and inspect.isfunction(getattr(ab, name))}
+    assert functions == {"connect", "stream_table"}
 
 
 def attempt(act: Callable[[], Any], what: str) -> bool:

@@ -232,3 +232,13 @@ def test_the_codes_of_the_plain_cases_are_stable(lake):
     ):
         with pytest.raises(kind):
             lake.create_table("t", schema)
+
+
+def test_a_time_beyond_the_year_9999_is_refused_with_an_error_of_ours(lake):
+    lake.create_table("t", "d DATE")
+    days = pa.array([4_000_000], pa.int32()).cast(pa.date32())
+    lsn = lake.lsn
+    with pytest.raises(InvalidValue, match="year"):
+        lake.insert("t", pa.table({"d": days}))
+    assert lake.lsn == lsn
+    assert lake.arrow("t").num_rows == 0

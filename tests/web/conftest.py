@@ -69,6 +69,15 @@ def client(shop) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory) -> Iterator[ab.Lake]:
+    """One such lake for all tests of a file, which leave its rows alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        with duck_lake(tmp_path_factory.mktemp("standing") / "lake") as lake:
+            yield stocked(lake)
+
+
 Started = Callable[..., httpx.Client]
 
 

@@ -6,9 +6,11 @@ from starlette.responses import PlainTextResponse, Response
 
 from anabranch.errors import AnabranchError
 from anabranch.web.answers import answer
-from anabranch.web.models import Checks, Health, Readiness, problems
+from anabranch.web.models import Checks, Health, Ready, problems
 from anabranch.web.routes.served import Served, router
+from anabranch.web.service import SchedulerState
 
+STOPPED: SchedulerState = "stopped"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 routes = router(tags=["health"])
@@ -20,16 +22,17 @@ async def healthz() -> Response:
     return answer(Health("ok"))
 
 
-@routes.get("/readyz", response_model=Readiness, responses={**problems(), 503: {"model": Readiness}})
+@routes.get("/readyz", response_model=Ready, responses={**problems(), 503: {"model": Ready}})
 def readyz(service: Served) -> Response:
     """Whether the catalog answers, and the scheduler runs if it should."""
+    catalog, scheduler = "ok", STOPPED
     try:
         service.lake.pulse()
-        catalog, scheduler = "ok", service.scheduler_state()
+        scheduler = service.scheduler_state()
     except AnabranchError as error:
-        catalog, scheduler = str(error), "stopped"
+        catalog = str(error)
     ready = catalog == "ok" and not service.stumbled()
-    return answer(Readiness(ready, Checks(catalog, scheduler)), 200 if ready else 503)
+    return answer(Ready(ready, Checks(catalog, scheduler)), 200 if ready else 503)
 
 
 @routes.get(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
+from anyio import to_thread
 from fastapi import Body
 from starlette.responses import Response
 
-from anabranch.errors import ServiceBusy
+from anabranch.lake import Lake
 from anabranch.looking.definition import StreamTableInfo
 from anabranch.looking.explain import StreamTableExplanation
 from anabranch.looking.history import RefreshRecord
@@ -27,9 +28,6 @@ from anabranch.web.models import (
 from anabranch.web.routes.lake import Limit
 from anabranch.web.routes.served import Served, router, status_of
 
-EXPLAIN_PATIENCE = 60.0
-"""Seconds that an explanation waits for another one: both may start Spark."""
-
 routes = router("/api/v1/stream-tables", tags=["stream tables"], responses=problems())
 
 
@@ -46,21 +44,21 @@ def stream_table(service: Served, name: str) -> Response:
 
 
 @routes.get("/{name}/explain", response_model=ExplainInfo, responses=problems(404, 409))
-def explain(service: Served, name: str) -> Response:
+async def explain(service: Served, name: str) -> Response:
     """How a stream table is maintained. May start Spark, where a type depends on it."""
+    # One at a time, in a thread of its own: whoever waits for Spark keeps nobody else waiting.
+    explained = await to_thread.run_sync(_explain, service.lake, name, limiter=service.explaining)
+    return answer(_explained(explained))
+
+
+def _explain(lake: Lake, name: str) -> StreamTableExplanation:
     # A name, not a query: text from outside is not worked out here.
-    wanted = status_of(service.lake, name).name
-    if not service.explaining.acquire(timeout=EXPLAIN_PATIENCE):
-        raise ServiceBusy("another stream table is being explained", hint="try again in a moment.")
-    try:
-        explained = service.lake.explain(wanted)
-    finally:
-        service.explaining.release()
-    return answer(_explained(explained, wanted))
+    explained = lake.explain(status_of(lake, name).name)
+    assert isinstance(explained, StreamTableExplanation), "the name is that of a stream table"
+    return explained
 
 
-def _explained(explained: object, name: str) -> ExplainInfo:
-    assert isinstance(explained, StreamTableExplanation), f"{name} is a stream table"
+def _explained(explained: StreamTableExplanation) -> ExplainInfo:
     explanation = explained.explanation
     statements = [
         f"-- {part.table}{f': {step}' if step else ''}\n{text}"
