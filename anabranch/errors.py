@@ -302,6 +302,12 @@ class EngineFailed(EngineError):
     code = "AB502"
 
 
+class EngineMemory(EngineFailed):
+    """A task of Spark's got no more memory for what it must hold."""
+
+    code = "AB503"
+
+
 # -- AB6xx: stream tables -------------------------------------------------------------------------
 
 

@@ -6,10 +6,18 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import closure, commits, idle, maintenance
+from bench import closure, commits, fill, graphs, idle, maintenance, memory, wide
 from bench.harness import Row, save, table
 
-TOPICS = {"commits": commits.measure, "idle": idle.measure, "closure": closure.measure}
+TOPICS = {
+    "commits": commits.measure,
+    "idle": idle.measure,
+    "graphs": graphs.measure,
+    "fill": fill.measure,
+    "wide": wide.measure,
+    "memory": memory.measure,
+    "closure": closure.measure,
+}
 
 
 def main() -> None:

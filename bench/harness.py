@@ -39,10 +39,12 @@ def compare(
     aim: float,
     rounds: int,
     warmup: int,
+    before: Callable[[], object] = lambda: None,
 ) -> Row:
-    """Run both `warmup + rounds` times in turns; medians of the rounds."""
+    """Run both `warmup + rounds` times in turns; medians of the rounds. What runs `before` isn't measured."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for number in range(warmup + rounds):
+        before()
         for side, action in enumerate((ours, theirs)):
             start = time.perf_counter()
             action()

@@ -14,16 +14,18 @@ from anabranch.algebra.rebuild import with_inputs
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts, refs
 from anabranch.delta.restrict import push
 from anabranch.delta.small import Small, equalities, equated
+from anabranch.delta.together import NOTHING, Known, Together
 
 PARTNER = "__n"
 
 
-def small_first(plan: Plan) -> Plan:
-    """The same plan with the inner joins of a change in another order.
+def small_first(plan: Plan, known: Known = NOTHING) -> Plan:
+    """The same plan with the inner joins of a change in another order: small tables before large ones.
 
     Law: evaluate(small_first(plan)) = evaluate(plan).
     """
     small = Small()
+    together = Together(known, small)
     done: dict[Plan, Plan] = {}
 
     def visit(part: Plan) -> Plan:
@@ -36,7 +38,7 @@ def small_first(plan: Plan) -> Plan:
         if isinstance(part, Join) and part.kind == "inner":
             relations, conditions = _flat(part)
             if len(relations) > 2 and any(small(relation) for relation in relations):
-                joined = _joined([visit(relation) for relation in relations], conditions, small)
+                joined = _joined([visit(relation) for relation in relations], conditions, small, together)
                 return Project(joined, tuple((name, Ref(name)) for name in part.names))
         return with_inputs(part, visit)
 
@@ -57,7 +59,7 @@ def _flat(join: Join) -> tuple[list[Plan], list[Scalar]]:
     return relations, conditions
 
 
-def _joined(relations: list[Plan], conditions: list[Scalar], small: Small) -> Plan:
+def _joined(relations: list[Plan], conditions: list[Scalar], small: Small, together: Together) -> Plan:
     waiting = [_filtered(relation, conditions) for relation in relations]
     open_conditions = [
         condition
@@ -73,6 +75,7 @@ def _joined(relations: list[Plan], conditions: list[Scalar], small: Small) -> Pl
             key=lambda relation: (
                 not equated(all_of(open_conditions), known, set(relation.names)),
                 not small(relation),
+                not together(relation),
             ),
         )
         waiting.remove(following)
@@ -88,28 +91,31 @@ def _filtered(relation: Plan, conditions: list[Scalar]) -> Plan:
     return Filter(relation, all_of(own)) if own else relation
 
 
-def narrow_partners(plan: Plan) -> Plan:
+def narrow_partners(plan: Plan, known: Known = NOTHING) -> Plan:
     """ΔL ∘ R becomes ΔL ∘ (R ⋉ ΔL), for left, semi and anti joins.
 
-    An engine can only send the right side of such a join around, and R is large.
+    An engine can only send the right side of such a join around, and R is large. Where it isn't, it stays.
 
     Law: evaluate(narrow_partners(plan)) = evaluate(plan).
     """
     small = Small()
+    together = Together(known, small)
     done: dict[Plan, Plan] = {}
 
     def visit(part: Plan) -> Plan:
         found = done.get(part)
         if found is None:
-            narrowed = _narrowed(part, small) if isinstance(part, Join) else part
+            narrowed = _narrowed(part, small, together) if isinstance(part, Join) else part
             found = done[part] = with_inputs(narrowed, visit)
         return found
 
     return visit(plan)
 
 
-def _narrowed(join: Join, small: Small) -> Join:
-    if join.kind not in ("left", "semi", "anti") or not small(join.left) or small(join.right):
+def _narrowed(join: Join, small: Small, together: Together) -> Join:
+    if join.kind not in ("left", "semi", "anti") or not small(join.left):
+        return join
+    if small(join.right) or together(join.right):
         return join
     pairs = equalities(join)
     if not pairs:

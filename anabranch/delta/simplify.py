@@ -35,17 +35,20 @@ from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import TRUE, Ref
 from anabranch.delta.order import narrow_partners, small_first
 from anabranch.delta.restrict import push_restrictions
+from anabranch.delta.together import NOTHING, Known
 
 
-def simplify(plan: Plan, *, changed: Collection[str] | None = None) -> Plan:
-    """The same Z-set by a smaller plan, given which tables changed (None: any may have)."""
+def simplify(plan: Plan, *, changed: Collection[str] | None = None, known: Known = NOTHING) -> Plan:
+    """The same Z-set by a smaller plan, given which tables changed (None: any may have), and what is known
+    of the sizes of what it reads.
+    """
     passes: list[Callable[[Plan], Plan]] = [
         lambda part: specialise(part, changed),
         drop_empty,
         push_restrictions,
         drop_empty,
-        narrow_partners,
-        small_first,
+        lambda part: narrow_partners(part, known),
+        lambda part: small_first(part, known),
     ]
     for one in passes:
         plan = one(plan)
@@ -82,6 +85,9 @@ def _smaller(plan: Plan) -> Plan:
             return source
         case Net(Net() | Support() | Distinct() as source) | Support(Support() | Distinct() as source):
             return source
+        case Support(Net(Delta() as source)):
+            # The rows of a change are handed over added up.
+            return Support(source)
         case Negate(Negate(source)):
             return source
         case Filter() | Project() | Generate() | Negate() | Net() | Support() | Distinct() | Window() | Top():

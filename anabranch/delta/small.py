@@ -25,7 +25,7 @@ from anabranch.algebra.plan import (
     Values,
     Window,
 )
-from anabranch.algebra.scalar import Call, Scalar, conjuncts, refs
+from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, refs
 
 
 class Small(Judge):
@@ -71,6 +71,22 @@ class Small(Judge):
 def equalities(join: Join) -> list[tuple[str, Scalar, Scalar]]:
     """What a join's condition equates, and how: a value of the left with a value of the right."""
     return equated(join.on, set(join.left.names), set(join.right.names))
+
+
+def equates_all(join: Join) -> bool:
+    """Whether all columns of the right are equated: rows that differ then have no partner in common."""
+    return {Ref(name) for name in join.right.names} <= {there for _, _, there in equalities(join)}
+
+
+def differ(plan: Plan) -> bool:
+    """Whether no two rows of a plan are equal, as far as its shape says."""
+    match plan:
+        case Distinct() | Support() | Aggregate() | Tally():
+            return True
+        case Project(Aggregate(_, keys) | Tally(_, keys), items):
+            return {Ref(name) for name, _ in keys} <= {scalar for _, scalar in items}
+        case _:
+            return False
 
 
 def equated(condition: Scalar, left: Set[str], right: Set[str]) -> list[tuple[str, Scalar, Scalar]]:

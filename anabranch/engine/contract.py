@@ -19,6 +19,9 @@ QUIET_CONTRACT = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # Listing files that are already known must not become a Spark job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # Rows that stand in one partition stay there. Spark goes by an estimate, and takes a join for the product
+    # of its sides.
+    "spark.sql.maxSinglePartitionBytes": "8000p",
 }
 # For a session of our own: small changes, one machine.
 OWN_SESSION = {
@@ -30,6 +33,8 @@ OWN_SESSION = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
+    # Every hash table begins with a page, and a small change has many of them in one task.
+    "spark.buffer.pageSize": "2m",
     # A second lock behind our own: no ${env:…} in a statement's text, no path in place of a table.
     "spark.sql.variable.substitute": "false",
     "spark.sql.runSQLOnFiles": "false",

@@ -48,6 +48,7 @@ from anabranch.engine.java import check_java
 from anabranch.errors import (
     AnabranchError,
     EngineFailed,
+    EngineMemory,
     InvalidQuery,
     InvalidValue,
     Notice,
@@ -82,6 +83,9 @@ _BAD_VALUE = re.compile(
     r"^(CAST_|NUMERIC_|ARITHMETIC_OVERFLOW|INVALID_COLUMN_OR_FIELD_DATA_TYPE|DATETIME_OVERFLOW"
     r"|NULLABLE_COLUMN_OR_FIELD|INCOMPATIBLE_DATA)"
 )
+
+
+_NO_MEMORY = ("UNABLE_TO_ACQUIRE_MEMORY", "HASH_MAP_CANNOT_GROW", "AGGREGATE_OUT_OF_MEMORY")
 
 
 class SparkEngine:
@@ -643,6 +647,8 @@ def _translate(error: PySparkException | Py4JError, table: str | None) -> Anabra
         return InvalidValue(f"a value doesn't fit{where}", detail=message)
     if isinstance(error, AnalysisException):
         return InvalidQuery("Spark refuses the statement", detail=message)
+    if condition in _NO_MEMORY:
+        return EngineMemory("a task of Spark's ran out of memory", detail=message)
     return EngineFailed("Spark failed", detail=message)
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch.algebra.plan import Delta, Plan, Scan, Stored, subplans
+from anabranch.delta.together import Known
 from anabranch.engine.base import Frame
 from anabranch.parts import Parts
 from anabranch.refresh.fixpoint import Batch, Bind
@@ -49,8 +50,8 @@ class Rounds:
         """What a plan gives, under these names; computed whenever it is read."""
         changed = frozenset(leaf.table for leaf in subplans(plan) if isinstance(leaf, Delta))
         # Batches say themselves whether they are few; changes of tables outside are asked.
-        few = self._sources.few(changed)
-        rendered = _rendered(plan, self._parts.engine.dialect, tuple(columns), broadcast=few)
+        known = self._sources.known(changed, frozenset())
+        rendered = _rendered(plan, self._parts.engine.dialect, tuple(columns), known=known)
         frames = {
             placeholder: bind(leaf).frame
             for placeholder, leaf in rendered.leaves
@@ -108,5 +109,5 @@ class Rounds:
 
 
 @lru_cache(maxsize=1024)
-def _rendered(plan: Plan, dialect: Dialect, columns: tuple[str, ...], *, broadcast: bool) -> Rendered:
-    return render(plan, dialect, columns, broadcast=broadcast)
+def _rendered(plan: Plan, dialect: Dialect, columns: tuple[str, ...], *, known: Known | None) -> Rendered:
+    return render(plan, dialect, columns, known=known)

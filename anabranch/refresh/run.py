@@ -15,7 +15,9 @@ from anabranch.algebra.plan import Cut, Delta, Scan, Stored, is_empty
 from anabranch.delta.cuts import cut
 from anabranch.delta.root import Maintained
 from anabranch.delta.simplify import simplify
+from anabranch.delta.together import NOTHING, Known
 from anabranch.engine.base import Frame
+from anabranch.errors import EngineMemory
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -32,6 +34,7 @@ Tables = Mapping[TableName, WorkingTable]
 _NONE: Tables = MappingProxyType({})
 Statements = tuple[tuple[Cut | None, Rendered], ...]
 """Statements to run in order; the rows of all but the last are read by those after it, as a cut."""
+FEW = Known()
 
 
 def fill(
@@ -92,8 +95,25 @@ def refresh(
 
 def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -> RowCounts:
     changed = sources.changed(kept.reads)
-    few = sources.few(changed)
-    statements = change_statements(kept.maintained, changed, parts.engine.dialect, broadcast=few)
+    known = sources.known(changed, kept.reads, table)
+    try:
+        return _apply(parts, kept, table, sources, changed, known)
+    except EngineMemory:
+        if known is None:
+            raise
+        # One task held too much, because we said that it could: let the engine spread it as it thinks best.
+        return _apply(parts, kept, table, sources, changed, None)
+
+
+def _apply(
+    parts: Parts,
+    kept: Kept,
+    table: WorkingTable,
+    sources: Sources,
+    changed: frozenset[str],
+    known: Known | None,
+) -> RowCounts:
+    statements = change_statements(kept.maintained, changed, parts.engine.dialect, known=known)
     if not statements:
         return RowCounts()
     steps: dict[str, Frame] = {}
@@ -116,7 +136,7 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
                 folders.append(f"{table.folder}/changes/{parts.clock.new_id()}")
                 few = step.few and not sources.large
                 steps[step.name] = parts.engine.kept(frame, folders[-1], few=few)
-        return apply_change(parts, table, frame)
+        return apply_change(parts, table, frame, few=known is not None and known.changes)
     finally:
         for folder in folders:
             parts.warehouse.clear(folder)
@@ -124,15 +144,15 @@ def _maintain(parts: Parts, kept: Kept, table: WorkingTable, sources: Sources) -
 
 @lru_cache(maxsize=1024)
 def change_statements(
-    kept: Maintained, changed: frozenset[str], dialect: Dialect = SPARK, *, broadcast: bool = True
+    kept: Maintained, changed: frozenset[str], dialect: Dialect = SPARK, *, known: Known | None = FEW
 ) -> Statements:
     """The statements that compute a change, given which tables changed; none if nothing can have.
 
-    `broadcast`: the changes are small, and joins send them around.
+    `known`: what is known of the sizes of what they read, if the changes are small.
     """
-    plan = simplify(kept.change, changed=changed)
+    plan = simplify(kept.change, changed=changed, known=known or NOTHING)
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)
-    before = [(leaf, render(step, dialect, broadcast=broadcast)) for leaf, step in steps.before]
-    return (*before, (None, render(steps.last, dialect, kept.columns, broadcast=broadcast)))
+    before = [(leaf, render(step, dialect, known=known)) for leaf, step in steps.before]
+    return (*before, (None, render(steps.last, dialect, kept.columns, known=known)))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import At, Delta, Scan
+from anabranch.delta.together import Known
 from anabranch.engine.base import Frame
 from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
@@ -22,6 +23,8 @@ from anabranch.write.working import WorkingTable
 
 FEW_BYTES = 32 << 20
 """Parquet bytes of changes that joins may send around."""
+ONE_TASK_BYTES = 4 << 20
+"""Parquet bytes that one task reads as fast as several do, their own cost counted."""
 
 Sizes = Mapping[str, int]
 """Files, with their sizes."""
@@ -57,10 +60,26 @@ class Sources:
             return self.since.versions.get(name, table.version), table.version
         return self.since.version(name), self.until.version(name)
 
-    def few(self, changed: frozenset[str]) -> bool:
-        """Whether the changes are small enough to be sent to where the other rows are."""
+    def known(
+        self, changed: frozenset[str], read: frozenset[TableName], stored: WorkingTable | None = None
+    ) -> Known | None:
+        """What is known of the sizes of what a statement reads; None if its changes are too large to send."""
         paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
-        return sum(self.parts.warehouse.size(path) for path in paths) <= FEW_BYTES
+        size = sum(self.parts.warehouse.size(path) for path in paths)
+        if size > FEW_BYTES:
+            return None
+        return Known(
+            changes=size <= ONE_TASK_BYTES,
+            stored=stored is not None and _bytes(stored) <= ONE_TASK_BYTES,
+            tables=frozenset(str(name) for name in read if self._size(name) <= ONE_TASK_BYTES),
+        )
+
+    def _size(self, name: TableName) -> int:
+        """Bytes of a table's files, at the larger of both ends."""
+        if (table := self.staged.get(name)) is not None:
+            return _bytes(table)
+        ends = {version.snapshot_id: version for version in self._interval(name)}
+        return max(sum(file.size for file in live_files(self.parts, version)) for version in ends.values())
 
     @property
     def few_rows(self) -> bool:
@@ -159,3 +178,7 @@ class Sources:
             gone = [Piece("-", file.path) for file in live_files(self.parts, before)]
             return gone + change_pieces(self.parts, None, after), after.schema
         return change_pieces(self.parts, before, after), after.schema
+
+
+def _bytes(table: WorkingTable) -> int:
+    return sum(file.size for file in table.live().values())

@@ -33,9 +33,11 @@ from anabranch.algebra.plan import (
     Window,
 )
 from anabranch.algebra.weights import Weighted
-from anabranch.delta.small import Small
+from anabranch.delta.small import differ
+from anabranch.delta.together import Known
 from anabranch.render.dialect import Dialect
 from anabranch.render.grouping import aggregate_sql, tally_sql, top_sql, window_sql
+from anabranch.render.hints import Hints
 from anabranch.render.scalars import column, named, raw, scalar_sql, select
 
 WEIGHT = "__w"
@@ -55,25 +57,26 @@ class Rendered:
 
 
 def render(
-    plan: Plan, dialect: Dialect, columns: tuple[str, ...] | None = None, *, broadcast: bool = False
+    plan: Plan, dialect: Dialect, columns: tuple[str, ...] | None = None, *, known: Known | None = None
 ) -> Rendered:
     """The statement for a plan; `columns` are the names of the result (by default the plan's own).
 
-    With `broadcast`, the engine is told to send what comes from a change to where the other rows are,
-    rather than to move those. It guesses sizes, and takes a join of a change for a large one.
+    With what is `known` of a small change, the engine is told where to compute it.
     """
-    return _Rendering(dialect, broadcast and dialect.has_hints).statement(plan, columns or plan.names)
+    hints = Hints(known) if known is not None and dialect.has_hints else None
+    return _Rendering(dialect, hints).statement(plan, columns or plan.names)
 
 
 class _Rendering:
     """One statement in the making."""
 
-    def __init__(self, dialect: Dialect, broadcast: bool) -> None:
+    def __init__(self, dialect: Dialect, hints: Hints | None) -> None:
         self._dialect = dialect
-        self._small = Small() if broadcast else None
+        self._hints = hints
         self._weighted = Weighted()
         self._parts: list[tuple[str, exp.Query]] = []
         self._known: dict[Plan, str] = {}
+        self._gathered: dict[Plan, str] = {}
         self._leaves: dict[tuple[str, ...], tuple[str, Leaf]] = {}
 
     def statement(self, plan: Plan, columns: tuple[str, ...]) -> Rendered:
@@ -92,10 +95,21 @@ class _Rendering:
     def _relation(self, plan: Plan) -> str:
         found = self._known.get(plan)
         if found is None:
-            query = self._query(plan)
-            found = self._known[plan] = f"p{len(self._parts)}"
-            self._parts.append((found, query))
+            found = self._known[plan] = self._part(self._query(plan))
         return found
+
+    def _part(self, query: exp.Query) -> str:
+        self._parts.append((f"p{len(self._parts)}", query))
+        return self._parts[-1][0]
+
+    def _together(self, plan: Plan) -> str:
+        """A relation whose rows meet one another: where they are few, they stand in one partition."""
+        hint = None if self._hints is None else self._hints.gather(plan)
+        if hint is None:
+            return self._relation(plan)
+        if plan not in self._gathered:
+            self._gathered[plan] = self._part(_hinted(select([exp.Star()], self._relation(plan)), hint))
+        return self._gathered[plan]
 
     # -- one node -----------------------------------------------------------------------------
 
@@ -117,8 +131,8 @@ class _Rendering:
                 return select([*self._all(source), named(WEIGHT, weight)], self._relation(source))
             case Net(source):
                 return self._net(plan)
-            case Support(source) | Distinct(source):
-                return self._select(self._all(source), source).distinct(copy=False)
+            case Support() | Distinct():
+                return self._distinct(plan)
             case Join():
                 return self._join(plan)
             case SetOp():
@@ -128,7 +142,7 @@ class _Rendering:
             case Aggregate(source):
                 return aggregate_sql(plan, self._relation(source), self._dialect)
             case Tally(source):
-                return tally_sql(plan, self._relation(source), self._weight(source), self._dialect)
+                return tally_sql(plan, self._together(source), self._weight(source), self._dialect)
             case Window(source):
                 return window_sql(plan, self._relation(source), self._dialect)
             case Top(source):
@@ -152,7 +166,8 @@ class _Rendering:
             items.append(named(WEIGHT, column("__weight")))
         elif isinstance(plan, Cut) and plan.weighted:
             items.append(column(WEIGHT))
-        return select(items, _leaf_name(placeholder))
+        query = select(items, _leaf_name(placeholder))
+        return query if self._hints is None else _hinted(query, self._hints.leaf(plan))
 
     def _values(self, plan: Values) -> exp.Select:
         if not plan.rows:
@@ -174,14 +189,29 @@ class _Rendering:
             if weighted:
                 items.append(named(WEIGHT, self._weight(part)))
             selects.append(select(items, self._relation(part)))
-        return _united(selects)
+        hint = None if self._hints is None else self._hints.union(plan)
+        if hint is None:
+            return _united(selects)
+        return _hinted(select([exp.Star()], _united(selects).subquery("u", copy=False)), hint)
+
+    def _distinct(self, plan: Support | Distinct) -> exp.Query:
+        match plan:
+            case Distinct(Project(Support(source), items)):
+                # Grouped once, not twice: by the values that are wanted of the rows that occur.
+                chosen = [named(name, self._scalar(scalar)) for name, scalar in items]
+                query = select(chosen, self._together(source))
+            case Support(source):
+                query = select(self._all(source), self._together(source))
+            case Distinct(source):
+                query = self._select(self._all(source), source)
+        return query.distinct(copy=False)
 
     def _net(self, plan: Net) -> exp.Query:
         if not self._weighted(plan.input):
             return self._over(plan.input)
         items = [*self._all(plan), named(WEIGHT, exp.Sum(this=column(WEIGHT)))]
         return (
-            select(items, self._relation(plan.input))
+            select(items, self._together(plan.input))
             .group_by(*self._all(plan), copy=False)
             .having(raw(f"SUM({WEIGHT}) <> 0"), copy=False)
         )
@@ -204,22 +234,15 @@ class _Rendering:
             "semi": self._dialect.semi_join,
             "anti": self._dialect.anti_join,
         }
+        kind = plan.kind
+        if kind == "semi" and self._hints is not None and self._hints.pairs(plan):
+            kind = "inner"
+            if not differ(plan.right):
+                right = self._part(select([exp.Star()], right).distinct(copy=False))
         condition = self._scalar(plan.on)
         on = condition.sql(self._dialect.name, copy=False)
-        query = select(items, f"{left} {kinds[plan.kind]} JOIN {right} ON {on}")
-        if (sent := self._broadcast(plan)) is not None:
-            query.set(
-                "hint", exp.Hint(expressions=[raw(f"BROADCAST({left if sent is plan.left else right})")])
-            )
-        return query
-
-    def _broadcast(self, join: Join) -> Plan | None:
-        """The side of a join that is sent around: the small one, if the kind of join lets it be."""
-        if self._small is None or self._small(join.left) == self._small(join.right):
-            return None
-        if self._small(join.right):
-            return join.right if join.kind != "full" else None
-        return join.left if join.kind == "inner" else None
+        query = select(items, f"{left} {kinds[kind]} JOIN {right} ON {on}")
+        return query if self._hints is None else _hinted(query, self._hints.join(plan, left, right))
 
     def _set_operation(self, plan: SetOp) -> exp.Query:
         sides = [self._select(self._all(side), side) for side in (plan.left, plan.right)]
@@ -266,6 +289,12 @@ def _united(queries: list[exp.Query]) -> exp.Query:
     for query in queries[1:]:
         result = exp.Union(this=result, expression=query, distinct=False)
     return result
+
+
+def _hinted(query: exp.Select, hint: str | None) -> exp.Select:
+    if hint is not None:
+        query.set("hint", exp.Hint(expressions=[raw(hint)]))
+    return query
 
 
 def _leaf_name(placeholder: str) -> str:

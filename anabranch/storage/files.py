@@ -103,7 +103,20 @@ def write_rows(warehouse: Warehouse, rows: pa.Table, layout: Layout, folder: str
     return found
 
 
+def write_change(warehouse: Warehouse, rows: pa.Table, folder: str) -> list[str]:
+    """Write weighted rows as a change file below `folder`; no rows, no file."""
+    path = f"{folder}/rows.parquet"
+    if rows.num_rows:
+        _write_parquet(warehouse, rows, path)
+    return [path] if rows.num_rows else []
+
+
 def _write(warehouse: Warehouse, rows: pa.Table, layout: Layout, path: str) -> FileRef:
+    size, footer = _write_parquet(warehouse, rows, path)
+    return layout.file_ref(path, size, footer)
+
+
+def _write_parquet(warehouse: Warehouse, rows: pa.Table, path: str) -> tuple[int, pq.FileMetaData]:
     with warehouse.filesystem().open_output_stream(_made(warehouse, path)) as stream:
         # Spark looks NULLs inside lists and maps up in a dictionary, which is empty if there is nothing else.
         flat = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]
@@ -117,7 +130,7 @@ def _write(warehouse: Warehouse, rows: pa.Table, layout: Layout, path: str) -> F
         writer.write_table(rows)
         writer.close()
         size = stream.tell()
-    return layout.file_ref(path, size, writer.writer.metadata)
+    return size, writer.writer.metadata
 
 
 def _made(warehouse: Warehouse, path: str) -> str:

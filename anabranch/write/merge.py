@@ -9,7 +9,7 @@ from __future__ import annotations
 from anabranch.engine.base import Frame
 from anabranch.parts import Parts
 from anabranch.storage.equal import comparable
-from anabranch.storage.files import FileRef, Removal, written_changes
+from anabranch.storage.files import FileRef, Removal, write_change, written_changes
 from anabranch.storage.merge import (
     ChangeSize,
     change_size,
@@ -25,11 +25,13 @@ DRIVER_ROWS = 2_000_000
 """Up to so many stored rows are compared here."""
 
 
-def apply_change(parts: Parts, table: WorkingTable, change: Frame) -> RowCounts:
-    """Add the rows of positive weight, remove those of negative weight."""
+def apply_change(parts: Parts, table: WorkingTable, change: Frame, *, few: bool = False) -> RowCounts:
+    """Add the rows of positive weight, remove those of negative weight.
+
+    `few`: there are so few that they can be held, and written, here.
+    """
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
-    write_frame(parts, parts.engine.to_change(change, table.schema, str(table.name)), folder)
-    changes = written_changes(parts.warehouse, folder)
+    changes = _written(parts, parts.engine.to_change(change, table.schema, str(table.name)), folder, few=few)
     size = change_size(parts.warehouse, changes)
     if not size.deleted:
         if size.inserted:
@@ -43,6 +45,14 @@ def apply_change(parts: Parts, table: WorkingTable, change: Frame) -> RowCounts:
     touched = live if whole else touched_files(table, removal)
     table.replace(touched, new_files(parts, table, touched, changes, removal, gone), changes)
     return RowCounts(inserted=size.inserted, deleted=size.deleted)
+
+
+def _written(parts: Parts, change: Frame, folder: str, *, few: bool) -> list[str]:
+    held = parts.engine.collected(change) if few else None
+    if held is not None:
+        return write_change(parts.warehouse, held, folder)
+    write_frame(parts, change, folder)
+    return written_changes(parts.warehouse, folder)
 
 
 def _located(

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 import anabranch as ab
-from anabranch.errors import EngineFailed
+from anabranch.errors import EngineFailed, EngineMemory
 from tests.streams.shop import BY_PRODUCT, BY_REGION, actions, all_right, diamond, one, rows, sell, totals
 
 CHAIN = {
@@ -347,3 +347,19 @@ def test_what_reads_a_table_that_moved_without_rows_is_as_fresh_as_that(shop, cl
     shop.tick()
     assert one(shop, "south").lag_seconds == 0
     assert one(shop, "many").lag_seconds == 0
+
+
+def test_a_change_that_is_too_much_for_one_task_is_computed_without_asking_for_that(shop, monkeypatch):
+    shop.create_stream_table("by_region", BY_REGION, refresh_mode="differential")
+    sell(shop, 4, amount=50)
+    engine = type(shop._parts.engine)
+    held = []
+
+    def collected(self: object, frame: object) -> None:
+        held.append(frame)
+        raise EngineMemory("a task of Spark's ran out of memory")
+
+    monkeypatch.setattr(engine, "collected", collected)
+    assert shop.refresh_stream_table("by_region").status == "SUCCEEDED"
+    assert len(held) == 1
+    assert all_right(shop)

@@ -52,6 +52,7 @@ CODES = {
     "AB500": "EngineError",
     "AB501": "JavaMissing",
     "AB502": "EngineFailed",
+    "AB503": "EngineMemory",
     "AB600": "StreamTableError",
     "AB601": "UnknownStreamTable",
     "AB602": "HasDependents",

@@ -1,0 +1,100 @@
+"""Which parts of a change plan stand in one partition, given how large the relations are that it reads.
+
+There, grouping and joining need no rows from elsewhere: no exchange between tasks, each of which is a job of
+its own on an engine, whatever it carries. Where a change has met a large table, its rows are spread over the
+tasks that read it; they are gathered by the first operator that needs them so. Groups that are computed anew
+aren't gathered before: there may be many rows in few groups, and tasks add their own up first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.algebra.judge import Judge
+from anabranch.algebra.plan import (
+    Aggregate,
+    Cut,
+    Delta,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    Scan,
+    SetOp,
+    Stored,
+    Support,
+    Tally,
+    Top,
+    UnionAll,
+    Values,
+    Window,
+)
+from anabranch.delta.small import Small
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the relations that a statement reads, when it is about to run."""
+
+    changes: bool = True
+    """Whether the changes are so small that one task computes with them."""
+    stored: bool = False
+    """Whether what is stored is."""
+    tables: frozenset[str] = frozenset()
+    """The tables that are."""
+
+
+NOTHING = Known(changes=False)
+
+
+class Together(Judge):
+    """Whether a part's rows stand in one partition, once what needs it has gathered its input."""
+
+    def __init__(self, known: Known, small: Small) -> None:
+        super().__init__()
+        self._given, self._small = known, small
+
+    def sent(self, join: Join) -> Plan | None:
+        """The side of a join that is sent around: the small one, if the kind of join lets it be."""
+        may = {
+            "left": join.kind == "inner" and self._small(join.left),
+            "right": join.kind != "full" and self._small(join.right),
+        }
+        if may["left"] and may["right"]:
+            # Both are small: the one that stays is better one that stands together.
+            return join.left if self(join.right) else join.right
+        if may["right"]:
+            return join.right
+        return join.left if may["left"] else None
+
+    def _look(self, plan: Plan) -> bool:
+        match plan:
+            case Delta():
+                return self._given.changes
+            case Cut():
+                return self._given.changes and plan.few
+            case Stored():
+                return self._given.stored
+            case Scan(table):
+                return table in self._given.tables
+            case Values():
+                return True
+            case Aggregate(_, keys) | Tally(_, keys) if not keys:
+                return True
+            case Top(_, _, limit) if limit is not None:
+                return True
+            case Net() | Support() | Tally():
+                return self(plan.input) or (self._given.changes and self._small(plan.input))
+            case Filter() | Project() | Generate() | Negate() | Distinct() | Aggregate() | Window() | Top():
+                return self(plan.input)
+            case UnionAll() | SetOp():
+                return all(self(part) for part in plan.inputs)
+            case Join(left, right):
+                if self(left) and self(right):
+                    return True
+                sent = self.sent(plan)
+                return sent is not None and self(right if sent is left else left)

@@ -1,0 +1,101 @@
+"""What a graph of stream tables costs beside its data: one small change, and every table below is refreshed.
+
+The unit is the smallest thing that Spark could do for a table: one statement that writes one row as Parquet,
+run in turns with the ticks. A ratio of 1 means that a table costs as much as such a statement.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import anabranch as ab
+from bench.harness import Row, compare
+
+ROWS = 100_000
+CHANGED = 100
+ROUNDS = 7
+
+
+def measure(folder: Path) -> list[Row]:
+    """The rows of this topic."""
+    graphs = (
+        ("chain of 10", chain, 1.5),
+        ("diamond of 5", diamond, 1.2),
+        ("3 layers of 20", layers, 0.8),
+    )
+    return [_graph(folder / name.replace(" ", "-"), name, make, aim) for name, make, aim in graphs]
+
+
+def chain() -> dict[str, str]:
+    """Ten tables, each made from the one before."""
+    names = ["events", *(f"step_{number}" for number in range(10))]
+    return {
+        name: f"SELECT id, key, amount + {number} AS amount FROM {before} WHERE amount >= 0"
+        for number, (before, name) in enumerate(itertools.pairwise(names))
+    }
+
+
+def diamond() -> dict[str, str]:
+    """Four ways to group the same rows, and one table in which they meet."""
+    keys = {"by_key": "key", "by_ten": "id % 10", "by_hundred": "id % 100", "by_sign": "amount > 50"}
+    branches = {
+        name: f"SELECT {key} AS k, COUNT(*) AS n, SUM(amount) AS total FROM events GROUP BY {key}"
+        for name, key in keys.items()
+    }
+    sums = ", ".join(f"(SELECT SUM(total) FROM {name}) AS {name}" for name in keys)
+    return {**branches, "all_agree": f"SELECT {sums}"}
+
+
+def layers() -> dict[str, str]:
+    """Twenty filters, twenty groupings of them, twenty tops of those."""
+    found = {}
+    for number in range(20):
+        found[f"part_{number}"] = f"SELECT id, key, amount FROM events WHERE id % 20 = {number}"
+        found[f"grouped_{number}"] = (
+            f"SELECT key, COUNT(*) AS n, SUM(amount) AS total FROM part_{number} GROUP BY key"
+        )
+        found[f"large_{number}"] = f"SELECT key, total FROM grouped_{number} WHERE total > 100"
+    return found
+
+
+def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float) -> Row:
+    clock = ab.ManualClock()
+    numbers = itertools.count(ROWS, CHANGED)
+    files = itertools.count()
+    with ab.connect(folder, clock=clock) as lake, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        lake.create_table("events", "id BIGINT, key BIGINT, amount BIGINT")
+        lake.insert("events", _rows(0, ROWS))
+        queries = make()
+        lake.create_stream_tables([{"name": n, "query": q, "schedule": "1m"} for n, q in queries.items()])
+        session = lake.sql("SELECT 1 AS one").sparkSession
+
+        def tick() -> None:
+            lake.insert("events", _rows(next(numbers), CHANGED))
+            clock.advance(3600)
+            report = lake.tick()
+            assert len(report.refreshed) == len(queries), report
+
+        def write() -> None:
+            for _ in queries:
+                session.range(1).write.parquet(f"{folder}/unit/{next(files)}")
+
+        row = compare(
+            name,
+            "as many one-row Parquet writes by Spark",
+            ours=tick,
+            theirs=write,
+            aim=aim,
+            rounds=ROUNDS,
+            warmup=3,
+        )
+        for table in queries:
+            assert lake.verify(table).ok, f"{table} is wrong"
+    return row
+
+
+def _rows(start: int, count: int) -> list[tuple[int, int, int]]:
+    return [(number, number % 1000, number % 100) for number in range(start, start + count)]
