@@ -46,18 +46,7 @@ class Project:
 
         For settings, the environment (`ANABRANCH_…`) comes before what the project file says.
         """
-        config = self.config
-        settings = {
-            key: value
-            for key, value in config.settings.items()
-            if ENVIRONMENT_PREFIX + key.upper() not in os.environ
-        }
-        given: dict[str, Any] = {"catalog": config.catalog, **settings}
-        if config.spark and "spark" not in overrides:
-            given["spark_options"] = config.spark
-        location = overrides.pop("location", config.lake)
-        with kept_secret(config.secrets):
-            return (using or _connect)(location, **{**given, **overrides})
+        return _opened(self.config, using, overrides)
 
     def plan(self, lake: Lake) -> ProjectPlan:
         """What `apply` would do. Reads definitions and columns, no rows, and changes nothing."""
@@ -136,6 +125,20 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
         tuple(each for each in definitions if isinstance(each, StreamTableDefinition)),
         config,
     )
+
+
+def _opened(config: Config, using: Callable[..., Lake] | None, overrides: dict[str, Any]) -> Lake:
+    settings = {
+        key: value
+        for key, value in config.settings.items()
+        if ENVIRONMENT_PREFIX + key.upper() not in os.environ
+    }
+    given: dict[str, Any] = {"catalog": config.catalog, **settings}
+    if config.spark and "spark" not in overrides:
+        given["spark_options"] = config.spark
+    location = overrides.pop("location", config.lake)
+    with kept_secret(config.secrets):
+        return (using or _connect)(location, **{**given, **overrides})
 
 
 def _definitions(folder: Path, names: Iterable[str]) -> Iterable[Definition]:

@@ -134,6 +134,13 @@ def test_an_error_in_a_file_is_shown_with_its_place(shop_there):
     assert "tables/bad.sql, line 2, column 37" in said.err
 
 
+def test_to_look_at_the_lake_no_file_is_run(shop_there):
+    shop_there("apply", "--yes")
+    (shop_there.folder / "bad.py").write_text("raise SystemExit(7)")
+    assert shop_there("plan").code == 3
+    assert len(shop_there("status", "-o", "json").json) == 3
+
+
 def test_another_lake_may_be_meant(shop_there, tmp_path):
     assert shop_there("--lake", tmp_path / "other", "apply", "--yes").code == 0
     assert (tmp_path / "other" / "catalog.db").exists()

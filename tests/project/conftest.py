@@ -30,6 +30,15 @@ def lake(shop) -> Iterator[ab.Lake]:
         yield opened
 
 
+@pytest.fixture
+def applied(shop, lake):
+    """The shop, in a lake, with a few sales."""
+    shop.load().apply(lake)
+    lake.insert("sales", [(1, "north", 1, 1, 10), (2, "south", 1, 2, 20), (3, "south", 2, 1, 5)])
+    lake.refresh_stream_table("summary")
+    return lake
+
+
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
     """Notices are expected here; those that matter are asserted."""
