@@ -8,7 +8,8 @@ from pathlib import Path
 import anabranch.web
 
 STATIC = Path(anabranch.web.__file__).parent / "static"
-MODULES = sorted(path for path in STATIC.glob("js/**/*.js") if path.name != "theme.js")
+SCRIPTS = ("theme.js", "early.js")
+MODULES = sorted(path for path in STATIC.glob("js/**/*.js") if path.name not in SCRIPTS)
 TEXTS = [path for path in STATIC.rglob("*") if path.is_file()]
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser")
 ELSEWHERE = re.compile(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)")

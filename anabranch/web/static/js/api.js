@@ -48,7 +48,14 @@ export function headers(more = {}) {
 /** A name as it stands in a path. */
 export const quoted = (name) => encodeURIComponent(name);
 
-export const get = (path, signal) => request(path, { headers: headers({ Accept: "application/json" }), signal });
+export const get = (path) => request(path, { headers: headers({ Accept: "application/json" }) }, takeEarly(path));
+
+/** The answer that `early.js` asked for, once. */
+function takeEarly(path) {
+  const answer = window.early?.get(path) ?? null;
+  window.early?.delete(path);
+  return answer;
+}
 
 export const post = (path, body = {}) =>
   request(path, {
@@ -57,12 +64,11 @@ export const post = (path, body = {}) =>
     body: JSON.stringify(body),
   });
 
-async function request(path, options) {
+async function request(path, options, early = null) {
   let response;
   try {
-    response = await fetch(`/api/v1/${path}`, { ...options, cache: "no-store", redirect: "error" });
-  } catch (problem) {
-    if (problem.name === "AbortError") throw problem;
+    response = await (early ?? fetch(`/api/v1/${path}`, { ...options, cache: "no-store", redirect: "error" }));
+  } catch {
     throw new ApiError(0, { message: "The service does not answer.", hint: "Is `anabranch serve` still running?" });
   }
   if (response.ok) return response.json();
