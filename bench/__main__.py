@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import closure, commits, fill, graphs, idle, maintenance, memory, wide
+from bench import closure, commits, fill, graphs, idle, maintenance, memory, pipelines, wide
 from bench.harness import Row, save, table
 
 TOPICS = {
@@ -17,6 +17,7 @@ TOPICS = {
     "wide": wide.measure,
     "memory": memory.measure,
     "closure": closure.measure,
+    "pipelines": pipelines.measure,
 }
 
 

@@ -1,0 +1,128 @@
+"""A graph of sixty tables over TPC-H's lines, against Spark Declarative Pipelines with the same queries.
+
+Both run on one Spark Connect server, in turns, start-up excluded. Their materialized views are computed from
+nothing in every run, over the same rows in plain Parquet files; ours are brought from the last state to the
+next one. Each round adds a thousandth of the lines, to the lake and as one more file for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
+from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, handle_pipeline_events, start_run
+from pyspark.sql import SparkSession
+
+import anabranch as ab
+from bench.harness import Row, compare
+from tests.tpch.data import generate
+
+WIDE = 20
+SHARE = 1000
+SCHEMA = "orderkey BIGINT, part BIGINT, quantity BIGINT, price BIGINT, flag STRING"
+
+
+def queries() -> dict[str, str]:
+    """Twenty filters, twenty groupings of them, twenty choices among those."""
+    found = {}
+    for number in range(WIDE):
+        found[f"part_{number}"] = (
+            f"SELECT orderkey, part, quantity, price, flag FROM line WHERE part % {WIDE} = {number}"
+        )
+        found[f"grouped_{number}"] = (
+            f"SELECT part, flag, COUNT(*) AS n, SUM(quantity) AS quantity, SUM(price) AS price "
+            f"FROM part_{number} GROUP BY part, flag"
+        )
+        found[f"large_{number}"] = f"SELECT part, flag, price FROM grouped_{number} WHERE quantity > 500"
+    return found
+
+
+def measure(folder: Path) -> list[Row]:
+    """The rows of this topic."""
+    generate(folder / "data", 1.0)
+    lines = pq.read_table(folder / "data" / "lineitem.parquet")
+    lines = pa.table(
+        {
+            "orderkey": lines["l_orderkey"],
+            "part": lines["l_partkey"],
+            "quantity": lines["l_quantity"].cast(pa.decimal128(38, 2)).cast(pa.float64()).cast(pa.int64()),
+            "price": lines["l_extendedprice"].cast(pa.float64()).cast(pa.int64(), safe=False),
+            "flag": lines["l_returnflag"].cast(pa.string()),
+        }
+    )
+    session = (
+        SparkSession.builder.remote("local[*]")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.driver.memory", "6g")
+        .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.buffer.pageSize", "2m")
+        .getOrCreate()
+    )
+    clock = ab.ManualClock()
+    with ab.connect(folder / "lake", spark=session, clock=clock) as lake, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        return [_graph(lake, clock, session, folder, lines)]
+
+
+def _graph(lake: ab.Lake, clock: ab.ManualClock, session: Any, folder: Path, lines: pa.Table) -> Row:
+    bare = folder / "bare"
+    bare.mkdir()
+    pq.write_table(lines, bare / "0.parquet", compression="zstd")
+    session.sql(f"CREATE TABLE line ({SCHEMA}) USING parquet LOCATION '{bare.as_uri()}'")
+    lake.create_table("line", SCHEMA)
+    lake.insert("line", lines)
+    texts = queries()
+    lake.create_stream_tables(
+        [{"name": name, "query": text, "schedule": "1m"} for name, text in texts.items()]
+    )
+    graph = create_dataflow_graph(session, default_catalog=None, default_database="default", sql_conf={})
+    registry = SparkConnectGraphElementRegistry(session, graph)
+    views = ";\n".join(f"CREATE MATERIALIZED VIEW {name} AS {text}" for name, text in texts.items())
+    registry.register_sql(views, Path("views.sql"))
+    numbers = itertools.count(1)
+
+    def change() -> None:
+        some = lines.slice(next(numbers) * 7919, lines.num_rows // SHARE)
+        pq.write_table(some, bare / f"{next(numbers)}.parquet", compression="zstd")
+        session.sql("REFRESH TABLE line")
+        lake.insert("line", some)
+
+    def ours() -> None:
+        clock.advance(3600)
+        report = lake.tick()
+        assert len(report.refreshed) == len(texts), report
+
+    def theirs() -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            events = start_run(
+                session,
+                graph,
+                full_refresh=[],
+                full_refresh_all=False,
+                refresh=[],
+                dry=False,
+                storage=str(folder / "storage"),
+            )
+            handle_pipeline_events(events)
+
+    row = compare(
+        "3 layers of 20 over 6 million rows, 0.1 % added",
+        "Spark Declarative Pipelines",
+        ours=ours,
+        theirs=theirs,
+        aim=0.1,
+        rounds=5,
+        warmup=1,
+        before=change,
+    )
+    for name in ("part_3", "grouped_3", "large_3"):
+        here, there = (frame.count() for frame in (lake.table(name), session.table(name)))
+        assert here == there, f"{name} has {here} rows here, {there} there"
+    return [row]
