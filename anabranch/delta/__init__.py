@@ -30,14 +30,18 @@ from anabranch.delta.affected import (
     change_of_top,
     change_of_windows,
 )
+from anabranch.delta.groups import Exact, change_of_exact_groups
 from anabranch.delta.join import change_of_join
 from anabranch.delta.leaves import change_of_scan, change_of_values
 from anabranch.delta.linear import change_of_filter, change_of_generate, change_of_project, change_of_union
 from anabranch.delta.outer_join import change_of_full_join, change_of_preserved
 
 
-def differentiate(plan: Plan) -> Plan:
-    """The change of a query's result, as a plan over changes and both ends of its tables."""
+def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
+    """The change of a query's result, as a plan over changes and both ends of its tables.
+
+    `exact` knows of which aggregates one end is enough; without it, all are computed at both.
+    """
     done: dict[Plan, Plan] = {}
 
     def change(part: Plan) -> Plan:
@@ -67,7 +71,12 @@ def differentiate(plan: Plan) -> Plan:
             case Join():
                 return change_of_preserved(part, change)
             case Aggregate():
-                return change_of_groups(part, change)
+                state = exact(part) if exact is not None and part.keys else None
+                return (
+                    change_of_groups(part, change)
+                    if state is None
+                    else change_of_exact_groups(part, state, change)
+                )
             case Distinct():
                 return change_of_rows(part, change)
             case SetOp():

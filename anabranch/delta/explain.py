@@ -35,6 +35,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import Ref, Scalar
 from anabranch.algebra.text import INDENT, line, scalar_text
+from anabranch.delta.groups import Exact
 from anabranch.delta.root import Maintained, Types
 from anabranch.delta.small import equalities
 from anabranch.delta.state import exact_state
@@ -77,8 +78,10 @@ class HiddenColumn:
     reason: str
 
 
-def strategies(plan: Plan, root: Choice | None = None) -> Mapping[Plan, Choice]:
+def strategies(plan: Plan, root: Choice | None = None, exact: Exact | None = None) -> Mapping[Plan, Choice]:
     """The choice for every operator, a shared part once; `root` is how the query's top is maintained.
+
+    `exact` knows to which aggregates a change can be added.
 
     >>> from anabranch.algebra.scalar import TRUE
     >>> plan = Filter(Distinct(Scan("t", (("a", "a"),))), TRUE)
@@ -92,7 +95,7 @@ def strategies(plan: Plan, root: Choice | None = None) -> Mapping[Plan, Choice]:
         part = pending.pop()
         if part in chosen:
             continue
-        chosen[part] = root if root is not None and part == core else _choice(part)
+        chosen[part] = root if root is not None and part == core else _choice(part, exact)
         if chosen[part].strategy != "recompute":
             pending.extend(reversed(part.inputs))
     # What is left stands only below operators that are recomputed: nobody asks for its change.
@@ -167,7 +170,7 @@ def hidden_columns(kept: Maintained) -> tuple[HiddenColumn, ...]:
 # -- one operator ---------------------------------------------------------------------------------
 
 
-def _choice(plan: Plan) -> Choice:
+def _choice(plan: Plan, exact: Exact | None) -> Choice:
     match plan:
         case Scan(table):
             return Choice("leaf", f"the change of {table}")
@@ -183,6 +186,9 @@ def _choice(plan: Plan) -> Choice:
             return Choice("linear", "each changed row makes its own rows")
         case Join():
             return _of_join(plan)
+        case Aggregate(_, keys) if keys and exact is not None and exact(plan) is not None:
+            touched = f"groups that the change touches{_by(_keys(plan))}"
+            return Choice("affected keys", f"{touched}, at one end: the change tells the other")
         case _:
             return _of_keys(plan)
 

@@ -68,25 +68,29 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
     """Choose what to store and how to maintain it; `columns` are the names of the query's columns."""
     top = _peeled(plan)
     names = tuple(columns)
+
+    def changed(part: Plan) -> Plan:
+        return differentiate(part, lambda aggregate: exact_state(aggregate, types))
+
     match top.core:
         case Aggregate() as core if not top.filtered and (state := exact_state(core, types)):
-            return _from_state(top, state, names)
+            return _from_state(top, state, names, changed(state.aggregate.input))
         case Aggregate() as core:
             keys = [Ref(name) for name, _ in core.keys]
             if not keys:
                 return _anew(top, names, "the one group there is")
             grouped = [key for _, key in core.keys]
-            touched = touched_keys(differentiate(core.input), grouped)
+            touched = touched_keys(changed(core.input), grouped)
             new: Plan = replace(core, input=restricted(until(core.input), grouped, touched))
             return _from_rows(top, names, keys, touched, new, "groups that the change touches")
         case Distinct() as core:
             keys = [Ref(name) for name in core.names]
-            touched = touched_keys(differentiate(core.input), keys)
+            touched = touched_keys(changed(core.input), keys)
             new = Distinct(restricted(until(core.input), keys, touched))
             return _from_rows(top, names, keys, touched, new, "rows that the change touches")
         case SetOp() as core:
             keys = [Ref(name) for name in core.names]
-            touched = touched_rows(core, differentiate)
+            touched = touched_rows(core, changed)
             new = replace(
                 core,
                 left=restricted(until(core.left), keys, touched),
@@ -97,14 +101,14 @@ def maintained(plan: Plan, columns: Sequence[str], types: Types) -> Maintained:
             keys = [key for key in core.calls[0][1].partition if isinstance(key, Ref)]
             if not keys:
                 return _anew(top, names, "the one partition there is")
-            touched = touched_keys(differentiate(core.input), keys)
+            touched = touched_keys(changed(core.input), keys)
             new = replace(core, input=restricted(until(core.input), keys, touched))
             return _from_rows(top, names, keys, touched, new, "partitions that the change touches")
         case Top():
             return _anew(top, names, "the first rows")
         case _:
             reason = "the change of the inputs says it all"
-            return Maintained(plan, names, Net(differentiate(plan)), "change", reason)
+            return Maintained(plan, names, Net(changed(plan)), "change", reason)
 
 
 # -- the plan's top -------------------------------------------------------------------------------
@@ -213,10 +217,10 @@ def _anew(top: _Top, names: tuple[str, ...], what: str) -> Maintained:
     return Maintained(storage.plan, storage.columns, change, "recompute", f"computes {what} anew")
 
 
-def _from_state(top: _Top, state: State, names: tuple[str, ...]) -> Maintained:
+def _from_state(top: _Top, state: State, names: tuple[str, ...], change: Plan) -> Maintained:
     """Add what the change says to what is stored."""
     storage = _storage(top, state.aggregate, names, state.needed)
-    groups = new_groups(state, differentiate(state.aggregate.input), storage.rows, storage.old)
+    groups = new_groups(state, change, storage.rows, storage.old)
     keys = [storage.old(name) for name, _ in state.aggregate.keys]
     old: Plan = Join(storage.rows, groups.touched, "semi", _same(keys)) if keys else storage.rows
     change = Net(UnionAll((top.over(groups.new, storage.carried), Negate(old))))

@@ -21,7 +21,6 @@ from anabranch.algebra.plan import (
     Join,
     Plan,
     Project,
-    Stored,
     Tally,
 )
 from anabranch.algebra.scalar import NULL, Call, Cast, Literal, Ref, Scalar, all_of, same
@@ -112,8 +111,13 @@ def _is_linear(call: AggregateCall) -> bool:
     return not call.distinct and call.function in (*LINEAR_CALLS, "avg") and len(call.args) <= 1
 
 
-def new_groups(state: State, change: Plan, stored: Stored, old: Callable[[str], Ref]) -> Groups:
-    """What becomes of the groups that a change touches, given what is stored of them."""
+def new_groups(
+    state: State, change: Plan, stored: Plan, old: Callable[[str], Ref], *, sign: str = "+"
+) -> Groups:
+    """What becomes of the groups that a change touches, given what is stored of them.
+
+    With the `sign` -, what they were before it.
+    """
     aggregate = state.aggregate
     calls = [(name, call) for name, call in aggregate.calls if call.function != "avg"]
     tally = Tally(
@@ -128,7 +132,7 @@ def new_groups(state: State, change: Plan, stored: Stored, old: Callable[[str], 
         (name, key) for (name, _), key in zip(aggregate.keys, keys, strict=True)
     ]
     for name, call in calls:
-        total = Call("+", (_or_zero(old(name)), _or_zero(Ref(ADDED + name))))
+        total = Call(sign, (_or_zero(old(name)), _or_zero(Ref(ADDED + name))))
         summed.append((name, Cast(total, "bigint" if call.function == "count" else state.sums[name][0])))
     groups: Plan = Project(found, tuple(summed))
     if aggregate.keys:

@@ -25,6 +25,7 @@ from anabranch.delta.pieces import STATE, Piece, pieces
 from anabranch.delta.recurse import Seeds, changed_rows, edges, gained
 from anabranch.delta.root import Types
 from anabranch.delta.simplify import simplify
+from anabranch.delta.state import exact_state
 from anabranch.engine.base import Frame
 from anabranch.errors import NotIncremental
 from anabranch.ledger.records import Moment
@@ -151,7 +152,11 @@ def _explained(parts: Parts, definition: Definition, moment: Moment) -> Explanat
 
 
 def _part(piece: Piece, kept: Kept, types: Types) -> StoredPart:
-    choices = strategies(piece.plan, root_choice(piece.plan, kept.maintained, types))
+    choices = strategies(
+        piece.plan,
+        root_choice(piece.plan, kept.maintained, types),
+        lambda aggregate: exact_state(aggregate, types),
+    )
     changed = frozenset(str(table) for table in kept.reads)
     statements = change_statements(kept.maintained, changed)
     return StoredPart(

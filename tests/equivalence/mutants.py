@@ -374,6 +374,12 @@ def _average_of_the_change(known: state.State, change: Plan, stored: Any, old: A
     return _new_groups_as_it_is(known, change, stored, lambda name: NULL if name in parts else old(name))  # type: ignore[arg-type,return-value]
 
 
+def _change_added(known: state.State, change: Plan, stored: Plan, old: Any, *, sign: str) -> state.Groups:
+    """What a change brings is added to what is there after it."""
+    del sign
+    return _new_groups_as_it_is(known, change, stored, old)
+
+
 def _tally(change: Callable[[Tally], Tally]) -> Callable[..., Tally]:
     return lambda source, keys, calls: change(Tally(source, keys, calls))
 
@@ -419,11 +425,11 @@ def _columns_as_they_come(source: Plan, items: Any) -> Plan:
     return source if len(items) == len(source.names) else Project(source, items)
 
 
-def _preserved_side_narrowed(join: Join, small: Any) -> Join:
+def _preserved_side_narrowed(join: Join, small: Any, together: Any) -> Join:
     """L ∘ ΔR becomes (L ⋉ ΔR) ∘ ΔR."""
     pairs = equalities(join)
     if join.kind not in ("left", "anti") or not pairs or not small(join.right):
-        return _narrowed_as_it_is(join, small)
+        return _narrowed_as_it_is(join, small, together)
     keys = tuple((f"__n{i}", there) for i, (_, _, there) in enumerate(pairs))
     on = all_of(Call(op, (here, Ref(f"__n{i}"))) for i, (op, here, _) in enumerate(pairs))
     return replace(join, left=Join(join.left, Project(join.right, keys), "semi", on))
@@ -456,6 +462,7 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 DELTA = "anabranch.delta"
 AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected", f"{DELTA}.restrict", f"{DELTA}.simplify"
 ROOT, STATE, ORDER, CUTS = f"{DELTA}.root", f"{DELTA}.state", f"{DELTA}.order", f"{DELTA}.cuts"
+GROUPS = f"{DELTA}.groups"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -560,6 +567,8 @@ MUTANTS = [
     Mutant("state: a sum of no values is zero", STATE + ":_finished", _sums_never_null),
     Mutant("state: averages divided by all rows", STATE + ":_finished", _averages_of_all_rows),
     Mutant("state: values counted as rows", ROOT + ":exact_state", _rows_for_values),
+    Mutant("exact groups: the change added to what follows it", GROUPS + ":new_groups", _change_added),
+    Mutant("exact groups: computed before the change", GROUPS + ":until", since),
     Mutant("state: averages of the change alone", ROOT + ":new_groups", _average_of_the_change),
     Mutant(
         "state: new groups forgotten",

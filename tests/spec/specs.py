@@ -25,6 +25,7 @@ from anabranch.delta.explain import operators, root_choice, strategies, tree_tex
 from anabranch.delta.pieces import pieces
 from anabranch.delta.root import maintained
 from anabranch.delta.simplify import simplify
+from anabranch.delta.state import exact_state
 from anabranch.names import TableName
 from anabranch.refresh.explain import one_part_a_line
 from anabranch.render.dialect import SPARK
@@ -141,7 +142,11 @@ def _explaining(_: Spec, lowered: Lowered) -> str:
     trees = []
     for piece in pieces(lowered.plan, lowered.columns, "result"):
         kept = maintained(piece.plan, piece.columns, _types)
-        choices = strategies(piece.plan, root_choice(piece.plan, kept, _types))
+        choices = strategies(
+            piece.plan,
+            root_choice(piece.plan, kept, _types),
+            lambda aggregate: exact_state(aggregate, _types),
+        )
         trees.append(f"{piece.table}\n{tree_text(operators(piece.plan, choices))}")
     return "\n\n".join(trees)
 
