@@ -236,7 +236,7 @@ def _in_full(plan: Plan) -> Choice:
         case Scan():
             return Choice("leaf", "read in full, since it is recomputed above")
         case Values():
-            return _choice(plan)
+            return _choice(plan, None)
         case _:
             return Choice("recompute", "in full, since it is recomputed above")
 
