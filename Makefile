@@ -8,10 +8,10 @@ UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt spec lock docs bench proof soak clean java browser
+.PHONY: help demo test check fmt spec lock docs bench bench-large proof soak clean java browser
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: java $(VENV)/runtime.stamp ## Set up if needed, then show what anabranch does
 	@$(BIN)/python -m anabranch.demo
@@ -45,6 +45,10 @@ docs: $(VENV)/dev.stamp ## Make the documentation, in build/site; broken links a
 
 bench: java $(VENV)/dev.stamp ## Measure against bare Spark and bare pyiceberg
 	$(BIN)/python -m bench
+
+bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: many ticks, long recursions, pipelines, scale factor 10
+	$(BIN)/python -m bench memory closure pipelines
+	$(BIN)/python -m bench.maintenance 10
 
 proof: java $(VENV)/dev.stamp ## Run the slow tests: crashes, contention, many random histories
 	$(BIN)/pytest -q -m slow
