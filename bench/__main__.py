@@ -1,4 +1,4 @@
-"""`python -m bench [topic …]`: measure some topics, or all that don't take long; save and print the numbers."""
+"""`python -m bench [topic …]`: measure some topics, or all that are short; save and print the numbers."""
 
 from __future__ import annotations
 
