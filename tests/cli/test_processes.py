@@ -18,6 +18,7 @@ from tests.streams.shop import diamond, sell, stock
 
 ROOT = Path(__file__).parents[2]
 ON_DUCKDB = """
+import signal
 import sys
 from anabranch.cli.main import main
 from anabranch.cli.session import Session
@@ -26,6 +27,8 @@ from tests.engines.lakes import duck_lake
 def connect(location, *, catalog, observer):
     return duck_lake(location, catalog=catalog, observer=observer)
 
+# What a shell starts in the background ignores interrupts, and so would this.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 main(sys.argv[1:], session=Session(connect=connect))
 """
 PATIENCE = 120.0

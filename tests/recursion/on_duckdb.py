@@ -12,6 +12,8 @@ import pyarrow as pa
 from anabranch.algebra.evaluate import ZSet, minus, net
 from anabranch.algebra.plan import At, Delta, Scan
 from anabranch.delta.recurse import Loop
+from anabranch.delta.together import Known
+from anabranch.names import TableName
 from anabranch.refresh.fixpoint import Fixpoint
 from anabranch.refresh.rounds import Rounds, Rows
 from anabranch.render.statement import WEIGHT as QUERY_WEIGHT
@@ -50,8 +52,8 @@ class Given:
     until: Database
     few_rows: bool = True
 
-    def few(self, changed: frozenset[str]) -> bool:
-        return True
+    def known(self, changed: frozenset[str], read: frozenset[TableName]) -> Known:
+        return Known()
 
     def frame(self, leaf: Scan | Delta) -> DuckFrame:
         before, after = self.since[leaf.table], self.until[leaf.table]
