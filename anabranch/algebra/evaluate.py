@@ -27,6 +27,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     SortKey,
@@ -107,6 +108,8 @@ class _Evaluation:
                 return self._linear(plan)
             case Net():
                 return self.of(plan.input)
+            case Rows():
+                return self._positive(plan.input)
             case Support():
                 return dict.fromkeys(self.of(plan.input), 1)
             case Distinct():

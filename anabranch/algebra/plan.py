@@ -8,7 +8,8 @@ plan that breaks that can't be built. Two equal subplans are one thing, computed
     linear       Filter  Project  UnionAll  Generate  Negate
     bilinear     Join inner
     the rest     Join left full semi anti  Aggregate  Distinct  SetOp  Window  Top
-    of changes   Net (add up equal rows)  Support (which rows occur at all)  Tally (grouped by weight)
+    of changes   Net (add up equal rows)  Support (which rows occur at all)  Rows (as often as their weight)
+                 Tally (grouped by weight)
 """
 
 from __future__ import annotations
@@ -405,6 +406,16 @@ class Support(Node):
 
 
 @node
+class Rows(Node):
+    """The rows of a change that takes nothing away from nothing: each as often as its weight says."""
+
+    input: Plan
+
+    def _names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@node
 class Tally(Grouping):
     """What a change adds to the counts and sums of its groups: a row per group that it touches.
 
@@ -447,6 +458,7 @@ Plan = (
     | Top
     | Net
     | Support
+    | Rows
     | Tally
 )
 

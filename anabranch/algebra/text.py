@@ -21,6 +21,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     SortKey,
@@ -104,7 +105,7 @@ def line(plan: Plan) -> str:
         case Top(_, order, limit, offset):
             skip = f", skip {offset}" if offset else ""
             return f"first {limit}{skip} by {_order(order)}"
-        case UnionAll() | Negate() | Net() | Support() | Distinct():
+        case UnionAll() | Negate() | Net() | Support() | Rows() | Distinct():
             return _WORDS[type(plan).__name__]
 
 
@@ -113,6 +114,7 @@ _WORDS = {
     "Negate": "minus",
     "Net": "net",
     "Support": "rows that occur",
+    "Rows": "rows by weight",
     "Distinct": "distinct",
 }
 

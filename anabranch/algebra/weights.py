@@ -13,6 +13,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Support,
     Tally,
     UnionAll,
@@ -29,6 +30,9 @@ class Weighted(Judge):
             case Cut(_, _, weighted):
                 return weighted
             case Support() | Tally():
+                return False
+            case Rows():
+                self(plan.input)
                 return False
             case Filter() | Project() | Generate() | Net():
                 return self(plan.input)

@@ -7,11 +7,13 @@ the tables before the changed one would be joined in full.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from anabranch.algebra.plan import Distinct, Filter, Join, Plan, Project, Support
+from anabranch.algebra.plan import Distinct, Filter, Join, Plan, Project, Support, UnionAll, subplans
 from anabranch.algebra.rebuild import with_inputs
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts, refs
+from anabranch.delta.ends import until
 from anabranch.delta.restrict import push
 from anabranch.delta.small import Small, equalities, equated
 from anabranch.delta.together import NOTHING, Known, Together
@@ -100,27 +102,66 @@ def narrow_partners(plan: Plan, known: Known = NOTHING) -> Plan:
     """
     small = Small()
     together = Together(known, small)
+    askers = _askers(plan, lambda join: _is_narrowed(join, small, together))
     done: dict[Plan, Plan] = {}
 
     def visit(part: Plan) -> Plan:
         found = done.get(part)
         if found is None:
-            narrowed = _narrowed(part, small, together) if isinstance(part, Join) else part
+            narrowed = _narrowed(part, askers[part]) if isinstance(part, Join) and part in askers else part
             found = done[part] = with_inputs(narrowed, visit)
         return found
 
     return visit(plan)
 
 
-def _narrowed(join: Join, small: Small, together: Together) -> Join:
-    if join.kind not in ("left", "semi", "anti") or not small(join.left):
-        return join
-    if small(join.right) or together(join.right):
-        return join
+def _is_narrowed(join: Join, small: Small, together: Together) -> bool:
+    if join.kind not in ("left", "semi", "anti") or not small(join.left) or not equalities(join):
+        return False
+    return not small(join.right) and not together(join.right)
+
+
+def _narrowed(join: Join, askers: Sequence[Plan]) -> Join:
+    """A join whose right side has only the partners of some rows, those of its left side among them."""
     pairs = equalities(join)
-    if not pairs:
-        return join
     names = [f"{PARTNER}{place}" for place in range(len(pairs))]
     keys = tuple((name, here) for name, (_, here, _) in zip(names, pairs, strict=True))
     on = all_of(Call(op, (there, Ref(name))) for name, (op, _, there) in zip(names, pairs, strict=True))
-    return replace(join, right=push(join.right, Distinct(Project(Support(join.left), keys)), on))
+    asked = [Project(Support(left), keys) for left in askers]
+    united = asked[0] if len(asked) == 1 else UnionAll(tuple(asked))
+    return replace(join, right=push(join.right, Distinct(united), on))
+
+
+def _askers(plan: Plan, wanted: Callable[[Join], bool]) -> dict[Plan, Sequence[Plan]]:
+    """For every join that is to be narrowed, the rows whose partners are looked up.
+
+    A change asks the same table several times, at both ends too: looked up together, they are looked up once.
+    But not where one would have to be answered before another can be asked.
+    """
+    joins = [part for part in subplans(plan) if isinstance(part, Join) and wanted(part)]
+    alike: dict[tuple[Plan, Scalar], list[Join]] = {}
+    for join in joins:
+        alike.setdefault((until(join.right), join.on), []).append(join)
+    group = {join: number for number, members in enumerate(alike.values()) for join in members}
+    below = [
+        {group[part] for join in members for side in join.inputs for part in subplans(side) if part in group}
+        for members in alike.values()
+    ]
+    found: dict[Plan, Sequence[Plan]] = {}
+    for number, members in enumerate(alike.values()):
+        lefts = tuple(dict.fromkeys(join.left for join in members))
+        circular = number in _reached(below, number)
+        found |= {join: (join.left,) if circular else lefts for join in members}
+    return found
+
+
+def _reached(below: Sequence[Collection[int]], start: int) -> set[int]:
+    """Everything that is below a start, however far."""
+    reached: set[int] = set()
+    pending = list(below[start])
+    while pending:
+        current = pending.pop()
+        if current not in reached:
+            reached.add(current)
+            pending += below[current]
+    return reached

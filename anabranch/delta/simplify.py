@@ -21,6 +21,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     Support,
@@ -33,6 +34,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import TRUE, Ref
+from anabranch.delta.one_end import from_one_end
 from anabranch.delta.order import narrow_partners, small_first
 from anabranch.delta.restrict import push_restrictions
 from anabranch.delta.together import NOTHING, Known
@@ -48,6 +50,7 @@ def simplify(plan: Plan, *, changed: Collection[str] | None = None, known: Known
         push_restrictions,
         drop_empty,
         lambda part: narrow_partners(part, known),
+        lambda part: from_one_end(part, known),
         lambda part: small_first(part, known),
     ]
     for one in passes:
@@ -90,7 +93,9 @@ def _smaller(plan: Plan) -> Plan:
             return Support(source)
         case Negate(Negate(source)):
             return source
-        case Filter() | Project() | Generate() | Negate() | Net() | Support() | Distinct() | Window() | Top():
+        case Filter() | Project() | Generate() | Negate() | Net() | Support() | Rows():
+            return empty(plan.names) if is_empty(plan.input) else plan
+        case Distinct() | Window() | Top():
             return empty(plan.names) if is_empty(plan.input) else plan
         case Aggregate(source, keys) | Tally(source, keys):
             return empty(plan.names) if is_empty(source) and keys else plan

@@ -17,6 +17,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     SetOp,
     Support,
     Tally,
@@ -41,9 +42,9 @@ class Small(Judge):
                 return True
             case Top(_, _, limit) if limit is not None:
                 return True
-            case Filter() | Project() | Generate() | Negate() | Net() | Support() | Distinct() | Tally():
+            case Filter() | Project() | Generate() | Negate() | Net() | Support() | Rows() | Distinct():
                 return self(plan.input)
-            case Aggregate() | Window() | Top():
+            case Tally() | Aggregate() | Window() | Top():
                 return self(plan.input)
             case UnionAll(parts):
                 return all(self(part) for part in parts)

@@ -23,6 +23,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     Stored,
@@ -46,6 +47,8 @@ class Known:
     """Whether what is stored is."""
     tables: frozenset[str] = frozenset()
     """The tables that are."""
+    exact: frozenset[tuple[str, str]] = frozenset()
+    """Columns of tables whose values are equal only if they are the same in all respects."""
 
 
 NOTHING = Known(changes=False)
@@ -89,7 +92,9 @@ class Together(Judge):
                 return True
             case Net() | Support() | Tally():
                 return self(plan.input) or (self._given.changes and self._small(plan.input))
-            case Filter() | Project() | Generate() | Negate() | Distinct() | Aggregate() | Window() | Top():
+            case Filter() | Project() | Generate() | Negate() | Rows() | Distinct():
+                return self(plan.input)
+            case Aggregate() | Window() | Top():
                 return self(plan.input)
             case UnionAll() | SetOp():
                 return all(self(part) for part in plan.inputs)

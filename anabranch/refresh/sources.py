@@ -5,7 +5,7 @@ A table is either as committed, or staged: changed by this very refresh, and not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import At, Delta, Scan
@@ -15,7 +15,7 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
-from anabranch.schema import Schema
+from anabranch.schema import Schema, has_floats, has_map
 from anabranch.storage.changes import Piece
 from anabranch.storage.files import check_files, rows_in
 from anabranch.storage.small import net_rows, small_change
@@ -72,7 +72,14 @@ class Sources:
             changes=size <= ONE_TASK_BYTES,
             stored=stored is not None and _bytes(stored) <= ONE_TASK_BYTES,
             tables=frozenset(str(name) for name in read if self._size(name) <= ONE_TASK_BYTES),
+            exact=frozenset(found for name in changed for found in self._exact(name)),
         )
+
+    def _exact(self, name: str) -> Iterator[tuple[str, str]]:
+        """The columns of a table of which one value can be taken from another: no -0.0, no maps."""
+        for column in self._pieces(TableName.parse(name))[1]:
+            if not has_floats(column.type) and not has_map(column.type):
+                yield name, column.name
 
     def _size(self, name: TableName) -> int:
         """Bytes of a table's files, at the larger of both ends."""

@@ -22,6 +22,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     Stored,
@@ -41,6 +42,7 @@ from anabranch.render.hints import Hints
 from anabranch.render.scalars import column, named, raw, scalar_sql, select
 
 WEIGHT = "__w"
+TIMES = "__t"
 Leaf = Scan | Delta | Stored | Cut
 
 
@@ -129,10 +131,8 @@ class _Rendering:
             case Negate(source):
                 weight = exp.Neg(this=self._weight(source))
                 return select([*self._all(source), named(WEIGHT, weight)], self._relation(source))
-            case Net(source):
-                return self._net(plan)
-            case Support() | Distinct():
-                return self._distinct(plan)
+            case Net() | Support() | Distinct() | Rows():
+                return self._counted(plan)
             case Join():
                 return self._join(plan)
             case SetOp():
@@ -194,6 +194,15 @@ class _Rendering:
             return _united(selects)
         return _hinted(select([exp.Star()], _united(selects).subquery("u", copy=False)), hint)
 
+    def _counted(self, plan: Net | Support | Distinct | Rows) -> exp.Query:
+        match plan:
+            case Net():
+                return self._net(plan)
+            case Rows(source):
+                return self._repeated(source)
+            case _:
+                return self._distinct(plan)
+
     def _distinct(self, plan: Support | Distinct) -> exp.Query:
         match plan:
             case Distinct(Project(Support(source), items)):
@@ -205,6 +214,17 @@ class _Rendering:
             case Distinct(source):
                 query = self._select(self._all(source), source)
         return query.distinct(copy=False)
+
+    def _repeated(self, source: Plan) -> exp.Query:
+        """Each row as often as its weight says."""
+        if not self._weighted(source):
+            return self._over(source)
+        relation = self._relation(source)
+        if self._dialect.has_lateral_view:
+            times = f"explode(array_repeat(0, CAST({WEIGHT} AS INT)))"
+            return select(self._all(source), f"{relation} LATERAL VIEW {times} g AS {TIMES}")
+        items = [*self._all(source), raw(f"UNNEST(range(CAST({WEIGHT} AS BIGINT))) AS {TIMES}")]
+        return select(self._all(source), select(items, relation).subquery("g", copy=False))
 
     def _net(self, plan: Net) -> exp.Query:
         if not self._weighted(plan.input):

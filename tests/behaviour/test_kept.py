@@ -98,6 +98,42 @@ def test_values_of_two_types_may_equal_one_without_doubling_its_row(shop: ab.Lak
     assert not kept.computed_anew
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT name, id, amount FROM regions LEFT JOIN orders ON name = region AND amount > 1",
+        "SELECT name FROM regions r WHERE EXISTS (SELECT 1 FROM orders o WHERE o.region = r.name)",
+        "SELECT name FROM regions r WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.region = r.name)",
+    ],
+)
+def test_partners_in_a_large_table_are_read_at_one_end(
+    shop: ab.Lake, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(sources.Sources, "_size", lambda *_: 1 << 40)
+    texts: list[str] = []
+    plain = shop._parts.engine.query
+    monkeypatch.setattr(
+        shop._parts.engine, "query", lambda text, rows: texts.append(text) or plain(text, rows), raising=False
+    )
+    shop.create_table("regions", "name STRING")
+    shop.insert("regions", [("north",), ("north",), ("south",), ("west",), (None,)])
+    kept = Kept(shop, "kept", query)
+    texts.clear()
+    with shop.transaction() as tx:
+        tx.insert("orders", [(5, "south", 3), (5, "south", 3), (5, "south", 3), (6, "east", 9)])
+        tx.delete("orders", where="id = 1")
+        tx.insert("regions", [("east",), ("east",)])
+    kept.refresh()
+    assert kept.verify().ok
+    with shop.transaction() as tx:
+        tx.delete("orders", where="id = 5")
+        tx.insert("orders", [(5, "south", 3), (7, "west", 1)])
+        tx.delete("regions", where="name = 'north'")
+    kept.refresh()
+    assert kept.verify().ok
+    assert any("array_repeat" in text for text in texts)
+
+
 def test_a_refresh_covers_many_commits_at_once(shop: ab.Lake) -> None:
     kept = Kept(shop, "kept", TOTALS)
     shop.insert("orders", [(7, "west", 1)])

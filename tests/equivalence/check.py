@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.algebra.evaluate import NegativeWeight, Tables, ZSet, evaluate, net, plus
-from anabranch.algebra.plan import Aggregate, Filter, Plan, Project
+from anabranch.algebra.plan import Aggregate, Delta, Filter, Plan, Project, Scan, subplans
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
 from anabranch.delta.cuts import Steps, cut
 from anabranch.delta.pieces import Piece, pieces
 from anabranch.delta.root import maintained
 from anabranch.delta.simplify import simplify
+from anabranch.delta.together import Known
 from tests.equivalence.draw import Draw
 
 RESULT = "q"
@@ -104,7 +105,7 @@ class Kept:
     def smaller(self, changed: frozenset[str]) -> tuple[Plan, Steps]:
         """The change of what is stored, simplified, whole and in steps."""
         if changed not in self._known:
-            plan = simplify(self.root.change, changed=changed)
+            plan = simplify(self.root.change, changed=changed, known=all_exact(self.root.change))
             self._known[changed] = plan, cut(plan, long=SHORT)
         return self._known[changed]
 
@@ -127,6 +128,12 @@ def kept_ways(plan: Plan) -> list[list[Kept]]:
     """The ways to keep a query: by itself, and over state below its root where it has some."""
     ways = [(Piece(RESULT, plan, plan.names),), pieces(plan, plan.names, RESULT)]
     return [[Kept(piece) for piece in way] for way in dict.fromkeys(ways)]
+
+
+def all_exact(plan: Plan) -> Known:
+    """What is known of tables of integers that may be large."""
+    leaves = [part for part in subplans(plan) if isinstance(part, Scan | Delta)]
+    return Known(exact=frozenset((leaf.table, column) for leaf in leaves for _, column in leaf.columns))
 
 
 def changed_tables(tables: Tables) -> frozenset[str]:

@@ -51,6 +51,7 @@ from anabranch.algebra.scalar import (
 from anabranch.delta import (
     affected,
     differentiate,
+    one_end,
     order,
     outer_join,
     pieces,
@@ -60,7 +61,7 @@ from anabranch.delta import (
     state,
 )
 from anabranch.delta.ends import since, until
-from anabranch.delta.small import equalities
+from anabranch.delta.small import Small, equalities
 
 
 @dataclass(frozen=True)
@@ -397,7 +398,9 @@ def _unweighted(tally: Tally) -> Tally:
 
 _push_join_as_it_is = restrict._push_join
 _flat_joins_as_they_are = order._flat
-_narrowed_as_it_is = order._narrowed
+_narrow_partners_as_it_is = order.narrow_partners
+_askers_as_they_are = order._askers
+_over_as_it_is = one_end._over
 _pieces_as_they_are = pieces.pieces
 
 
@@ -425,14 +428,30 @@ def _columns_as_they_come(source: Plan, items: Any) -> Plan:
     return source if len(items) == len(source.names) else Project(source, items)
 
 
-def _preserved_side_narrowed(join: Join, small: Any, together: Any) -> Join:
+def _preserved_side_narrowed(plan: Plan, known: Any) -> Plan:
     """L ∘ ΔR becomes (L ⋉ ΔR) ∘ ΔR."""
-    pairs = equalities(join)
-    if join.kind not in ("left", "anti") or not pairs or not small(join.right):
-        return _narrowed_as_it_is(join, small, together)
-    keys = tuple((f"__n{i}", there) for i, (_, _, there) in enumerate(pairs))
-    on = all_of(Call(op, (here, Ref(f"__n{i}"))) for i, (op, here, _) in enumerate(pairs))
-    return replace(join, left=Join(join.left, Project(join.right, keys), "semi", on))
+    small = Small()
+
+    def narrowed(part: Plan) -> Plan:
+        if not isinstance(part, Join) or part.kind not in ("left", "anti") or not small(part.right):
+            return part
+        pairs = equalities(part)
+        keys = tuple((f"__n{i}", there) for i, (_, _, there) in enumerate(pairs))
+        on = all_of(Call(op, (here, Ref(f"__n{i}"))) for i, (op, here, _) in enumerate(pairs))
+        return replace(part, left=Join(part.left, Project(part.right, keys), "semi", on)) if keys else part
+
+    return _narrow_partners_as_it_is(rebuild(plan, narrowed), known)
+
+
+def _first_asker_only(plan: Plan, wanted: Any) -> Any:
+    return {join: lefts[:1] for join, lefts in _askers_as_they_are(plan, wanted).items()}
+
+
+def _change_as_it_comes(part: Plan, leaf: Scan | Delta) -> Plan:
+    """The whole change of a table, where a part of it was looked up."""
+    if isinstance(leaf, Scan) or isinstance(part, Project):
+        return _over_as_it_is(part, leaf)
+    return leaf
 
 
 def _pieces(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
@@ -462,7 +481,7 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 DELTA = "anabranch.delta"
 AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected", f"{DELTA}.restrict", f"{DELTA}.simplify"
 ROOT, STATE, ORDER, CUTS = f"{DELTA}.root", f"{DELTA}.state", f"{DELTA}.order", f"{DELTA}.cuts"
-GROUPS = f"{DELTA}.groups"
+GROUPS, ONE_END = f"{DELTA}.groups", f"{DELTA}.one_end"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -584,7 +603,12 @@ MUTANTS = [
     Mutant("order: a table's own condition dropped", ORDER + ":_filtered", lambda relation, own: relation),
     Mutant("order: inner conditions dropped", ORDER + ":_flat", _outermost_conditions),
     Mutant("order: columns as they come", ORDER + ":Project", _columns_as_they_come),
-    Mutant("order: the preserved side narrowed", ORDER + ":_narrowed", _preserved_side_narrowed),
+    Mutant("order: the preserved side narrowed", SIMPLIFY + ":narrow_partners", _preserved_side_narrowed),
+    Mutant("order: only the first one's partners", ORDER + ":_askers", _first_asker_only),
+    Mutant("one end: the change is added", ONE_END + ":Negate", lambda plan: plan),
+    Mutant("one end: what it was is what it is", ONE_END + ":UnionAll", lambda parts: parts[0]),
+    Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
+    Mutant("one end: the whole change taken away", ONE_END + ":_over", _change_as_it_comes),
     Mutant("cuts: weights lost", CUTS + ":Weighted", lambda: lambda plan: False),
     Mutant(
         "cuts: all parts are one",
