@@ -329,6 +329,11 @@ class Lake:
         """The number of the newest commit."""
         return self._parts.catalog.moment().lsn
 
+    @property
+    def statements_run(self) -> int:
+        """How many statements Spark has run for this lake, since it was connected to."""
+        return self._parts.engine.statements
+
     def table(self, name: str, *, as_of: int | None = None) -> DataFrame:
         """A table's rows, now or as of an lsn."""
         version = self._parts.catalog.moment(as_of).version(TableName.parse(name))

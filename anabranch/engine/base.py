@@ -31,6 +31,11 @@ class Engine(Protocol):
         """The SQL in which it is handed plans; people's own texts are always Spark's."""
         ...
 
+    @property
+    def statements(self) -> int:
+        """How many statements it has run so far: each one computed rows, and kept or returned them."""
+        ...
+
     def owns(self, value: object) -> bool:
         """Whether a value is one of this engine's frames."""
         ...

@@ -27,6 +27,13 @@ class LateEngine:
         if made is not None:
             made.stop()
 
+    @property
+    def statements(self) -> int:
+        """How many statements were run: none, as long as nothing was asked."""
+        with self._lock:
+            made = self._made
+        return 0 if made is None else made.statements
+
     def __getattr__(self, name: str) -> Any:
         with self._lock:
             if self._made is None:

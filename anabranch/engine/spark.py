@@ -108,6 +108,16 @@ class SparkEngine:
         self._lock = threading.Lock()
         self._ready: SparkSession | None = None
         self._own = False
+        self._statements = 0
+
+    @property
+    def statements(self) -> int:
+        """How many statements Spark has run for this lake."""
+        return self._statements
+
+    def _count(self) -> None:
+        with self._lock:
+            self._statements += 1
 
     @property
     def session(self) -> SparkSession:
@@ -201,6 +211,7 @@ class SparkEngine:
             exact = [_comparable(F.col(_quoted(c.name)), c.type) for c in schema if not has_floats(c.type)]
             hashed = F.xxhash64(*exact) if exact else F.lit(0)
             total = F.sum(hashed.cast("decimal(38,0)")).cast("string")
+            self._count()
             row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
             return Checksum(row["n"], row["s"])
 
@@ -214,6 +225,7 @@ class SparkEngine:
             ]
             net = self._net(weighted[0].unionAll(weighted[1]), schema, _WEIGHT)
             weight = F.col(_WEIGHT)
+            self._count()
             row = net.agg(
                 F.sum(F.when(weight > 0, weight)).alias("l"), F.sum(F.when(weight < 0, -weight)).alias("r")
             ).collect()[0]
@@ -230,6 +242,7 @@ class SparkEngine:
         with translated():
             if not all(isinstance(field.dataType, _HELD) for field in frame.schema.fields):
                 return None
+            self._count()
             try:
                 return frame.toArrow()
             except PySparkException as error:
@@ -508,6 +521,7 @@ class SparkEngine:
                         for field in stored.fields
                     ]
                 )
+            self._count()
             writer = frame.write.option("compression", "zstd")
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
 

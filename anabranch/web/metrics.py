@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from anabranch.looking.history import RefreshRecord
@@ -135,11 +135,14 @@ def gauges(
     entries: Sequence[StreamTableStatus],
     scheduler: str,
     clients: int,
+    statements: int,
     name: Callable[[str], str],
 ) -> Iterator[Metric]:
     """The state of the lake and the service, as gauges."""
     yield _one("anabranch_lsn", "The number of the newest commit.", lsn)
     yield _one("anabranch_event_streams", "Event streams that are open.", clients)
+    meaning = "Statements that Spark has run for this service, refreshes and verifications alike."
+    yield CounterMetricFamily("anabranch_spark_statements", meaning, value=statements)
     leads = GaugeMetricFamily("anabranch_scheduler", "1 for the state of this scheduler.", labels=["state"])
     for state in SCHEDULER_STATES:
         leads.add_metric([state], float(state == scheduler))

@@ -148,7 +148,12 @@ class Service:
 
     def _gauges(self) -> Iterable[Metric]:
         return gauges(
-            self.lake.lsn, self.lake.status(), self.scheduler_state(), len(self.events), self.metrics.name
+            self.lake.lsn,
+            self.lake.status(),
+            self.scheduler_state(),
+            len(self.events),
+            self.lake.statements_run,
+            self.metrics.name,
         )
 
 

@@ -101,6 +101,7 @@ class DuckEngine:
     def __init__(self, *, zone: str = "UTC", dialect: Dialect = DUCKDB) -> None:
         self._zone = zone
         self._dialect = dialect
+        self.statements = 0
 
     @property
     def dialect(self) -> Dialect:
@@ -165,6 +166,7 @@ class DuckEngine:
 
     def query(self, template: str, relations: Mapping[str, DuckFrame]) -> DuckFrame:
         """Run a statement in which `{placeholder}` stands for a relation."""
+        self.statements += 1
         text = statement(template, frozenset(relations))
         return DuckFrame(_run(text, {relation_name(key): frame.arrow for key, frame in relations.items()}))
 

@@ -35,6 +35,7 @@ LAKE: dict[str, dict[str, Any]] = {
     "iceberg_table": {"name": "t", "refs_only": False},
     "insert": {"name": "t", "rows": [(1, "a")], "attempt": None},
     "lsn": {},
+    "statements_run": {},
     "maintain": {},
     "merge": {"name": "t", "rows": [(1, "a")], "on": ["id"], "delete_when": None, "attempt": None},
     "name": {},

@@ -59,6 +59,7 @@ def test_refreshes_are_counted_whoever_made_them(client, shop):
     )
     found = eventually(lambda: read(client), key)
     assert found[key] == 1
+    assert found["anabranch_spark_statements_total",] >= 2
     inserted = ("anabranch_refresh_rows_total", ("change", "inserted"), ("stream_table", "by_region"))
     assert found[inserted] >= 1
     assert found["anabranch_refresh_seconds_count", ("action", "FULL")] >= 2
