@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from anabranch.errors import InvalidName
 
 DEFAULT_NAMESPACE = "main"
 MAX_NAME_LENGTH = 128
+MAX_REMEMBERED = 16_384
 HIDDEN_PREFIX = "__"
 """Columns that begin so belong to anabranch."""
 
@@ -65,6 +67,12 @@ class TableName:
         return TableName, (self.namespace, self.table)
 
     @classmethod
+    @lru_cache(maxsize=MAX_REMEMBERED)
+    def stored(cls, namespace: str, table: str) -> TableName:
+        """A name as the ledger has it: the same object every time, which is found without comparing."""
+        return cls(namespace, table)
+
+    @classmethod
     def parse(cls, text: str | TableName) -> TableName:
         """Read `table` or `namespace.table`; anything else is an `InvalidName`."""
         if isinstance(text, TableName):
@@ -79,9 +87,9 @@ class TableName:
         parts = (text.lower() if text.isascii() else text).split(".")
         match parts:
             case [table]:
-                return cls(DEFAULT_NAMESPACE, table)
+                return cls.stored(DEFAULT_NAMESPACE, table)
             case [namespace, table]:
-                return cls(namespace, table)
+                return cls.stored(namespace, table)
             case _:
                 raise InvalidName(
                     f"the name {_shown(text)} has {len(parts)} parts",

@@ -14,7 +14,7 @@ from anabranch.names import TableName
 def store_cycles(connection: Connection, cycles: Iterable[Iterable[TableName]]) -> dict[TableName, int]:
     """Give each cycle its id: the lowest that its members have, if they have any; who is in which."""
     known = {
-        TableName(row.namespace, row.name): row.scc_id
+        TableName.stored(row.namespace, row.name): row.scc_id
         for row in connection.execute(
             select(t.stream_tables.c.namespace, t.stream_tables.c.name, t.stream_tables.c.scc_id)
         )

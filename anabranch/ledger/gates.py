@@ -78,7 +78,7 @@ def _is(source: TableName) -> ColumnElement[bool]:
 
 def _gate(row: Any) -> Gate:
     return Gate(
-        source=TableName(row.namespace, row.name),
+        source=TableName.stored(row.namespace, row.name),
         gated=bool(row.gated),
         gated_at=from_micros(row.gated_at),
         gated_by=row.gated_by,

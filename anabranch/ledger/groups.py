@@ -18,7 +18,7 @@ def store_groups(connection: Connection, groups: Iterable[Iterable[TableName]]) 
     An epoch never goes back, whatever becomes of a group: one that splits off begins with the epoch it had.
     """
     known = {
-        TableName(row.namespace, row.name): row.group_id
+        TableName.stored(row.namespace, row.name): row.group_id
         for row in connection.execute(
             select(t.stream_tables.c.namespace, t.stream_tables.c.name, t.stream_tables.c.group_id)
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
@@ -12,13 +11,12 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.ledger.records import Commit, Moment, TableRecord, Version, read_schema, show_schema
+from anabranch.ledger.remembered import Remembered
 from anabranch.ledger.watermarks import forget_watermark
 from anabranch.names import TableName
 from anabranch.schema import Schema
 
 CATALOG_NAME = "anabranch"
-MAX_REMEMBERED = 20_000
-"""Rows that are not parsed again while they stay the same."""
 
 
 # -- the lake -------------------------------------------------------------------------------------
@@ -113,11 +111,11 @@ def read_tables(connection: Connection, *, moved: bool = False) -> list[TableRec
     return list(map(_record, connection.execute(query)))
 
 
-@lru_cache(maxsize=MAX_REMEMBERED)
+@Remembered
 def _record(row: Any) -> TableRecord:
     return TableRecord(
         table_id=row.table_id,
-        name=TableName(row.namespace, row.name),
+        name=TableName.stored(row.namespace, row.name),
         kind=row.kind,
         schema=read_schema(row.schema),
         created_lsn=row.created_lsn,
@@ -184,9 +182,9 @@ def moment_at(connection: Connection, lsn: int) -> Moment:
         )
     )
     versions = {
-        TableName(row.namespace, row.name): Version(
+        TableName.stored(row.namespace, row.name): Version(
             table_id=row.table_id,
-            name=TableName(row.namespace, row.name),
+            name=TableName.stored(row.namespace, row.name),
             kind=row.kind,
             schema=read_schema(row.schema),
             lsn=row.lsn,
@@ -228,7 +226,7 @@ def version_at(connection: Connection, table_id: str, lsn: int) -> Version | Non
         return None
     return Version(
         table_id=table_id,
-        name=TableName(row.namespace, row.name),
+        name=TableName.stored(row.namespace, row.name),
         kind=row.kind,
         schema=read_schema(row.schema),
         lsn=lsn,
@@ -457,7 +455,7 @@ def drop_table(connection: Connection, table_id: str, lsn: int) -> None:
     connection.execute(update(t.tables).where(gone).values(dropped_lsn=lsn))
     row = connection.execute(select(t.tables.c.namespace, t.tables.c.name).where(gone)).one_or_none()
     if row is not None:
-        forget_watermark(connection, TableName(row.namespace, row.name))
+        forget_watermark(connection, TableName.stored(row.namespace, row.name))
 
 
 # -- settings and garbage -------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -17,10 +16,9 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from anabranch.ledger import tables as t
 from anabranch.ledger.moments import from_micros, to_micros
+from anabranch.ledger.remembered import Remembered
 from anabranch.names import TableName
 
-MAX_REMEMBERED = 10_000
-"""Rows that aren't parsed again while they stay the same."""
 INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", "ERROR"
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
 CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "scc_id", "fuse_blown_at"}
@@ -336,11 +334,10 @@ def _values(stream: StreamTable) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=MAX_REMEMBERED)
+@Remembered
 def _stream(row: Any) -> StreamTable:
-    """Few of many rows change between two ticks: the others are known by what they hold."""
     return StreamTable(
-        name=TableName(row.namespace, row.name),
+        name=TableName.stored(row.namespace, row.name),
         table_id=row.table_id,
         query=row.query,
         options=Options(**json.loads(row.options)),

@@ -25,7 +25,7 @@ def read_watermarks(connection: Connection) -> dict[TableName, Watermark]:
     rows = connection.execute(select(t.watermarks).order_by(t.watermarks.c.namespace, t.watermarks.c.name))
     found = [
         Watermark(
-            TableName(row.namespace, row.name),
+            TableName.stored(row.namespace, row.name),
             from_micros(row.watermark),
             from_micros(row.advanced_at),
             row.lsn,
@@ -53,7 +53,7 @@ def read_watermark_groups(connection: Connection) -> tuple[WatermarkGroup, ...]:
     members: dict[str, list[TableName]] = {}
     listed = t.watermark_sources
     for row in connection.execute(select(listed).order_by(listed.c.namespace, listed.c.name)):
-        members.setdefault(row.group_name, []).append(TableName(row.namespace, row.name))
+        members.setdefault(row.group_name, []).append(TableName.stored(row.namespace, row.name))
     rows = connection.execute(select(t.watermark_groups).order_by(t.watermark_groups.c.name))
     return tuple(
         WatermarkGroup(
