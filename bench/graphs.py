@@ -12,21 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 
 ROWS = 100_000
 CHANGED = 100
 ROUNDS = 7
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     graphs = (
         ("chain of 10", chain, 1.5),
         ("diamond of 5", diamond, 1.2),
         ("3 layers of 20", layers, 0.8),
     )
-    return [_graph(folder / name.replace(" ", "-"), name, make, aim) for name, make, aim in graphs]
+    rows = [_graph(folder / name.replace(" ", "-"), name, make, aim, size) for name, make, aim in graphs]
+    return report("graphs", rows, size)
 
 
 def chain() -> dict[str, str]:
@@ -61,21 +62,24 @@ def layers() -> dict[str, str]:
     return found
 
 
-def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float) -> Row:
+def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float, size: Size) -> Row:
     clock = ab.ManualClock()
-    numbers = itertools.count(ROWS, CHANGED)
+    rows = size.of(ROWS)
+    numbers = itertools.count(rows, CHANGED)
     files = itertools.count()
     with ab.connect(folder, clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         lake.create_table("events", "id BIGINT, key BIGINT, amount BIGINT")
-        lake.insert("events", _rows(0, ROWS))
+        lake.insert("events", _rows(0, rows))
         queries = make()
         lake.create_stream_tables([{"name": n, "query": q, "schedule": "1m"} for n, q in queries.items()])
         session = lake.sql("SELECT 1 AS one").sparkSession
 
-        def tick() -> None:
+        def change() -> None:
             lake.insert("events", _rows(next(numbers), CHANGED))
             clock.advance(3600)
+
+        def tick() -> None:
             report = lake.tick()
             assert len(report.refreshed) == len(queries), report
 
@@ -89,8 +93,9 @@ def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: flo
             ours=tick,
             theirs=write,
             aim=aim,
-            rounds=ROUNDS,
+            rounds=size.times(ROUNDS),
             warmup=3,
+            before=change,
         )
         for table in queries:
             assert lake.verify(table).ok, f"{table} is wrong"

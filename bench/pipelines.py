@@ -21,7 +21,7 @@ from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, hand
 from pyspark.sql import SparkSession
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 from tests.tpch.data import generate
 
 WIDE = 20
@@ -44,9 +44,9 @@ def queries() -> dict[str, str]:
     return found
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    generate(folder / "data", 1.0)
+    generate(folder / "data", size.scale)
     lines = pq.read_table(folder / "data" / "lineitem.parquet")
     lines = pa.table(
         {
@@ -68,10 +68,13 @@ def measure(folder: Path) -> list[Row]:
     clock = ab.ManualClock()
     with ab.connect(folder / "lake", spark=session, clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
-        return [_graph(lake, clock, session, folder, lines)]
+        row = _graph(lake, clock, session, folder, lines, size)
+    return report("pipelines", [row], size)
 
 
-def _graph(lake: ab.Lake, clock: ab.ManualClock, session: Any, folder: Path, lines: pa.Table) -> Row:
+def _graph(
+    lake: ab.Lake, clock: ab.ManualClock, session: Any, folder: Path, lines: pa.Table, size: Size
+) -> Row:
     bare = folder / "bare"
     bare.mkdir()
     pq.write_table(lines, bare / "0.parquet", compression="zstd")
@@ -113,16 +116,16 @@ def _graph(lake: ab.Lake, clock: ab.ManualClock, session: Any, folder: Path, lin
             handle_pipeline_events(events)
 
     row = compare(
-        "3 layers of 20 over 6 million rows, 0.1 % added",
+        f"3 layers of 20 over {lines.num_rows:,} rows, 0.1 % added",
         "Spark Declarative Pipelines",
         ours=ours,
         theirs=theirs,
         aim=0.1,
-        rounds=5,
+        rounds=size.times(5),
         warmup=1,
         before=change,
     )
     for name in ("part_3", "grouped_3", "large_3"):
         here, there = (frame.count() for frame in (lake.table(name), session.table(name)))
         assert here == there, f"{name} has {here} rows here, {there} there"
-    return [row]
+    return row

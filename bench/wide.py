@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Size, compare, report
 from tests.tpch.data import generate, load
 
 QUERY = (
@@ -17,9 +17,9 @@ UPDATED = 1_000
 ROUNDS = 5
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    generate(folder / "data", 1.0)
+    generate(folder / "data", size.scale)
     with ab.connect(folder / "lake") as lake:
         load(lake, folder / "data")
         orders = lake.tables()[[info.name for info in lake.tables()].index("orders")].rows
@@ -42,9 +42,9 @@ def measure(folder: Path) -> list[Row]:
             ours=lambda: refresh("wide"),
             theirs=lambda: refresh("again"),
             aim=0.1,
-            rounds=ROUNDS,
+            rounds=size.times(ROUNDS),
             warmup=1,
             before=change,
         )
         assert lake.verify("wide").ok
-    return [row]
+    return report("wide", [row], size)
