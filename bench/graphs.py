@@ -16,17 +16,16 @@ from bench.harness import Report, Row, Size, compare, report
 
 ROWS = 100_000
 CHANGED = 100
-ROUNDS = 7
 
 
 def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     graphs = (
-        ("chain of 10", chain, 1.5),
-        ("diamond of 5", diamond, 1.2),
-        ("3 layers of 20", layers, 0.8),
+        ("chain of 10", chain, 1.5, 5),
+        ("diamond of 5", diamond, 1.2, 5),
+        ("3 layers of 20", layers, 0.8, 3),
     )
-    rows = [_graph(folder / name.replace(" ", "-"), name, make, aim, size) for name, make, aim in graphs]
+    rows = [_graph(folder, name, make, aim, size, size.times(usual)) for name, make, aim, usual in graphs]
     return report("graphs", rows, size)
 
 
@@ -62,12 +61,14 @@ def layers() -> dict[str, str]:
     return found
 
 
-def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float, size: Size) -> Row:
+def _graph(
+    folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float, size: Size, rounds: int
+) -> Row:
     clock = ab.ManualClock()
     rows = size.of(ROWS)
     numbers = itertools.count(rows, CHANGED)
     files = itertools.count()
-    with ab.connect(folder, clock=clock) as lake, warnings.catch_warnings():
+    with ab.connect(folder / name.replace(" ", "-"), clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         lake.create_table("events", "id BIGINT, key BIGINT, amount BIGINT")
         lake.insert("events", _rows(0, rows))
@@ -85,7 +86,7 @@ def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: flo
 
         def write() -> None:
             for _ in queries:
-                session.range(1).write.parquet(f"{folder}/unit/{next(files)}")
+                session.range(1).write.parquet(f"{folder}/unit/{name}/{next(files)}")
 
         row = compare(
             name,
@@ -93,8 +94,8 @@ def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: flo
             ours=tick,
             theirs=write,
             aim=aim,
-            rounds=size.times(ROUNDS),
-            warmup=3,
+            rounds=rounds,
+            warmup=2,
             before=change,
         )
         for table in queries:

@@ -76,11 +76,12 @@ class Report:
     text: str
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def save(self, folder: Path) -> None:
-        """Write every document to a file of its name."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def save(self, size: Size) -> None:
+        """Write every document to a file of its name; other scales than 1 have files of their own."""
+        size.folder.mkdir(parents=True, exist_ok=True)
+        scale = "" if size.scale == 1 else f"-{size.scale:g}"
         for name, document in self.documents.items():
-            (folder / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
+            (size.folder / f"{name}{scale}.json").write_text(json.dumps(document, indent=2) + "\n")
 
 
 def compare(

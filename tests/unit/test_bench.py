@@ -80,9 +80,12 @@ def test_rounds_are_those_that_are_asked_for_or_the_usual_ones() -> None:
     assert Size(rounds=2).times(5) == 2
 
 
-def test_a_document_says_its_scale_its_rounds_and_every_row(tmp_path: Path) -> None:
-    report("some", [row_of("a", "b", 1.0, [1.0, 1.0], [2.0, 2.0])], Size(0.5)).save(tmp_path)
-    saved = json.loads((tmp_path / "some.json").read_text())
+def test_a_document_says_its_scale_its_rounds_and_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness, "SMALL_RESULTS", tmp_path)
+    report("some", [row_of("a", "b", 1.0, [1.0, 1.0], [2.0, 2.0])], Size(0.5)).save(Size(0.5))
+    saved = json.loads((tmp_path / "some-0.5.json").read_text())
     assert (saved["scale"], saved["rounds"]) == (0.5, 2)
     assert saved["rows"][0]["ratio"] == 0.5
     assert saved["rows"][0]["met"] is True
