@@ -12,9 +12,9 @@ from pathlib import Path
 
 from bench.harness import Report, Size
 
-SHORT = ("commits", "idle", "graphs", "growth", "maintenance")
+SHORT = ("commits", "idle", "graphs", "maintenance")
 """What is measured if no topic is named: it fits into twenty minutes on two cores."""
-LONG = ("every", "fill", "wide", "closure", "pipelines", "memory")
+LONG = ("every", "growth", "fill", "wide", "closure", "pipelines", "memory")
 """What is measured only when it is named: it takes long."""
 
 

@@ -23,7 +23,7 @@ def measure(folder: Path, size: Size) -> Report:
     graphs = (
         ("chain of 10", chain, 1.5, 5),
         ("diamond of 5", diamond, 1.2, 5),
-        ("3 layers of 20", layers, 0.8, 3),
+        ("3 layers of 20", layers, 0.8, 2),
     )
     rows = [_graph(folder, name, make, aim, size, size.times(usual)) for name, make, aim, usual in graphs]
     return report("graphs", rows, size)
@@ -81,8 +81,8 @@ def _graph(
             clock.advance(3600)
 
         def tick() -> None:
-            report = lake.tick()
-            assert len(report.refreshed) == len(queries), report
+            told = lake.tick()
+            assert len(told.refreshed) == len(queries), told
 
         def write() -> None:
             for _ in queries:
@@ -95,7 +95,7 @@ def _graph(
             theirs=write,
             aim=aim,
             rounds=rounds,
-            warmup=2,
+            warmup=1 if len(queries) > 20 else 2,
             before=change,
         )
         for table in queries:

@@ -35,8 +35,8 @@ def measure(folder: Path, size: Size) -> Report:
         for number in range(1, PARTS * every + 1):
             lake.insert("events", [(number, number % 7)])
             clock.advance(60)
-            report_of_tick = lake.tick()
-            assert len(report_of_tick.refreshed) == 2, report_of_tick
+            told = lake.tick()
+            assert len(told.refreshed) == 2, told
             if number % every == 0:
                 lake.maintain()
                 sizes.append((resident("self"), resident(str(java))))

@@ -66,6 +66,8 @@ def measure(folder: Path, size: Size) -> Report:
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.driver.memory", "6g")
         .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.buffer.pageSize", "2m")
         .getOrCreate()
     )
@@ -106,8 +108,9 @@ def _graph(
 
     def ours() -> None:
         clock.advance(3600)
-        report = lake.tick()
-        assert len(report.refreshed) == len(texts), report
+        told = lake.tick()
+        # A change of a few rows need not touch every branch.
+        assert len(told.refreshed) + len(told.unchanged) == len(texts), told
 
     def theirs() -> None:
         with contextlib.redirect_stdout(io.StringIO()):
