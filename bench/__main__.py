@@ -20,7 +20,7 @@ LONG = ("every", "growth", "fill", "wide", "closure", "pipelines", "memory")
 
 def main() -> int:
     """Measure each topic in a process and a folder of its own; 1 if one of them fails."""
-    asked = _arguments()
+    asked = arguments(sys.argv[1:])
     if len(asked.topics) == 1:
         size = Size(asked.scale, asked.rounds, tuple(asked.queries))
         _measure(asked.topics[0], size).save(size)
@@ -30,20 +30,30 @@ def main() -> int:
     options += ["--queries", *asked.queries] if asked.queries else []
     failed = [
         topic
-        for topic in asked.topics or SHORT
+        for topic in asked.topics
         if subprocess.run([sys.executable, "-m", "bench", topic, *options], check=False).returncode
     ]
     print(*(f"{topic} failed" for topic in failed), sep="\n", end="\n" if failed else "")
     return 1 if failed else 0
 
 
-def _arguments() -> argparse.Namespace:
+def arguments(given: list[str]) -> argparse.Namespace:
+    """What is asked for; no topic at all means those that are short."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("topics", nargs="*", choices=[*SHORT, *LONG], metavar="topic", help=", ".join(SHORT))
+    known = f"{', '.join(SHORT)}; only when named: {', '.join(LONG)}"
+    parser.add_argument("topics", nargs="*", type=_topic, metavar="topic", help=known)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor, or the share of rows")
     parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
     parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's queries, as in q01 q18")
-    return parser.parse_args()
+    asked = parser.parse_args(given)
+    asked.topics = asked.topics or list(SHORT)
+    return asked
+
+
+def _topic(name: str) -> str:
+    if name not in {*SHORT, *LONG}:
+        raise argparse.ArgumentTypeError(f"there is no topic {name!r}")
+    return name
 
 
 def _measure(topic: str, size: Size) -> Report:

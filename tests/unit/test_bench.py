@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import inspect
 import json
 from itertools import count
 from pathlib import Path
@@ -11,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from bench import growth, harness, kept, spent
+from bench.__main__ import LONG, SHORT, arguments
 from bench.harness import Report, Row, Size, compare, geometric_mean, report, row_of
 from bench.kept import against_better, kept_report, means, measured, profiles
 from bench.spent import Spent, covered, profiled
@@ -65,6 +68,32 @@ def test_auto_is_held_against_the_better_of_the_two_whichever_it_is() -> None:
     assert against_better(full=1.0, differential=3.0, auto=1.1) == pytest.approx(1.1)
     assert against_better(full=3.0, differential=1.0, auto=3.0) == pytest.approx(3.0)
     assert against_better(full=2.0, differential=2.0, auto=1.0) == pytest.approx(0.5)
+
+
+# -- what is asked for ----------------------------------------------------------------------------
+
+
+def test_no_topic_means_those_that_are_short() -> None:
+    assert arguments([]).topics == list(SHORT)
+    assert arguments(["--scale", "0.01"]).topics == list(SHORT)
+
+
+def test_topics_are_taken_by_name_with_their_size() -> None:
+    asked = arguments(["growth", "memory", "--scale", "10", "--rounds", "3", "--queries", "q01", "q02"])
+    assert (asked.topics, asked.scale, asked.rounds) == (["growth", "memory"], 10.0, 3)
+    assert asked.queries == ["q01", "q02"]
+
+
+def test_an_unknown_topic_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        arguments(["speed"])
+    assert "there is no topic 'speed'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("topic", [*SHORT, *LONG])
+def test_every_topic_has_a_module_of_its_name_that_measures(topic: str) -> None:
+    measure = importlib.import_module(f"bench.{topic}").measure
+    assert list(inspect.signature(measure).parameters) == ["folder", "size"]
 
 
 # -- sizes and documents --------------------------------------------------------------------------
