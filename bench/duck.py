@@ -11,6 +11,7 @@ import sqlglot
 import anabranch as ab
 from anabranch.names import TableName
 from anabranch.read.view import live_files
+from bench.harness import timed
 
 
 def opened(lake: ab.Lake, tables: Iterable[str]) -> duckdb.DuckDBPyConnection:
@@ -29,7 +30,8 @@ def translated(text: str) -> str:
     return statement
 
 
-def computed(connection: duckdb.DuckDBPyConnection, statement: str, file: Path) -> int:
-    """Compute a query and store its rows, as ours does; how many there are."""
-    connection.sql(statement).write_parquet(str(file), compression="zstd")
-    return int(connection.read_parquet(str(file)).count("*").fetchall()[0][0])
+def computed(connection: duckdb.DuckDBPyConnection, text: str, file: Path) -> tuple[float, int]:
+    """Compute a query of Spark's and store its rows, as ours does; the seconds, and how many rows."""
+    statement = translated(text)
+    seconds = timed(lambda: connection.sql(statement).write_parquet(str(file), compression="zstd"))
+    return seconds, int(connection.read_parquet(str(file)).count("*").fetchall()[0][0])

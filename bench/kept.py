@@ -34,6 +34,7 @@ class Measured:
     each: dict[str, list[float]]
     """Seconds of every round, by mode and for the peer."""
     auto_reasons: list[str]
+    rounds_with_other_rows_in_duckdb: int
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def measured(turns: Turns) -> Measured:
         reads_changes=any(turn.action != NO_DATA for turn in kept),
         each=each | {"duckdb": [round(seconds, 4) for seconds in turns.peer]},
         auto_reasons=[turn.reason for turn in turns.by_mode["auto"]],
+        rounds_with_other_rows_in_duckdb=turns.disagreements,
     )
 
 

