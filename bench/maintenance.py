@@ -11,7 +11,8 @@ from bench.rounds import change_orders, share_of_orders
 from bench.turns import take_turns
 
 SHARE = 0.001
-ROUNDS = 2
+ROUNDS = 1
+"""More would not fit into the twenty minutes that all short topics have."""
 
 
 def measure(folder: Path, size: Size) -> Report:

@@ -7,6 +7,7 @@ it was given, and so has no aim.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import anabranch as ab
@@ -48,13 +49,20 @@ def measure(folder: Path, size: Size) -> Report:
         _row(f"{who}'s resident size after {ticks:,} ticks with changes", aim, every, list(column))
         for who, aim, column in zip(("driver", "Java"), (1.05, None), zip(*sizes, strict=True), strict=True)
     ]
-    return report("memory", rows, size, ticks=ticks, unit="bytes")
+    found = report("memory", rows, size, ticks=ticks, unit="bytes")
+    return replace(found, text="\n".join(map(_told, rows)))
 
 
 def _row(name: str, aim: float | None, every: int, sizes: list[int]) -> Row:
     last, settled = sizes[-1], sizes[SETTLED - 1]
     peer = f"its size after {SETTLED * every}"
     return Row(name, peer, round(last / settled, 3), aim, last, settled, 1, tuple(sizes))
+
+
+def _told(row: Row) -> str:
+    last, settled = (f"{int(each) >> 20} MiB" for each in (row.ours_seconds, row.peer_seconds))
+    aim = "" if row.aim is None else f" (aim ≤ {row.aim})"
+    return f"{row.name}: {last}, {row.ratio:.2f} × {row.peer}, {settled}{aim}"
 
 
 def resident(process: str) -> int:
