@@ -61,21 +61,31 @@ def measure(folder: Path, size: Size) -> Report:
             "flag": lines["l_returnflag"].cast(pa.string()),
         }
     )
-    session = (
-        SparkSession.builder.remote("local[*]")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.driver.memory", "6g")
-        .config("spark.sql.shuffle.partitions", "8")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.buffer.pageSize", "2m")
-        .getOrCreate()
-    )
+    session = _session(folder)
     clock = ab.ManualClock()
     with ab.connect(folder / "lake", spark=session, clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         row = _graph(lake, clock, session, folder, lines, size)
     return report("pipelines", [row], size)
+
+
+def _session(folder: Path) -> Any:
+    """A session on a Connect server of its own."""
+    builder = SparkSession.builder.remote("local[*]")
+    options = {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.memory": "6g",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.buffer.pageSize": "2m",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        # Its server starts with these; then they are set on the session again, where most can't be.
+        warnings.filterwarnings("ignore", "Failed to set")
+        return builder.getOrCreate()
 
 
 def _graph(
@@ -121,7 +131,7 @@ def _graph(
                 full_refresh_all=False,
                 refresh=[],
                 dry=False,
-                storage=str(folder / "storage"),
+                storage=(folder / "storage").as_uri(),
             )
             handle_pipeline_events(events)
 
