@@ -101,13 +101,9 @@ def _graph(
     lake.create_stream_tables(
         [{"name": name, "query": text, "schedule": "1m"} for name, text in texts.items()]
     )
-    graph = create_dataflow_graph(session, default_catalog=None, default_database="default", sql_conf={})
-    registry = SparkConnectGraphElementRegistry(session, graph)
-    views = ";\n".join(f"CREATE MATERIALIZED VIEW {name} AS {text}" for name, text in texts.items())
-    registry.register_sql(views, Path("views.sql"))
     numbers = itertools.count(1)
-
     added = lines.num_rows // SHARE
+    graphs: list[str] = []
 
     def change() -> None:
         number = next(numbers)
@@ -115,6 +111,7 @@ def _graph(
         pq.write_table(some, bare / f"{number}.parquet", compression="zstd")
         session.sql("REFRESH TABLE line")
         lake.insert("line", some)
+        graphs.append(_registered(session, texts))
 
     def ours() -> None:
         clock.advance(3600)
@@ -126,7 +123,7 @@ def _graph(
         with contextlib.redirect_stdout(io.StringIO()):
             events = start_run(
                 session,
-                graph,
+                graphs[-1],
                 full_refresh=[],
                 full_refresh_all=False,
                 refresh=[],
@@ -155,3 +152,11 @@ def _graph(
         differing = mine.exceptAll(other).count() + other.exceptAll(mine).count()
         assert not differing, f"{differing} rows of {name} are on one side only"
     return row
+
+
+def _registered(session: Any, texts: dict[str, str]) -> str:
+    """Tell the server of all views, as part of a graph that can be run once; the graph's id."""
+    graph = create_dataflow_graph(session, default_catalog=None, default_database="default", sql_conf={})
+    views = ";\n".join(f"CREATE MATERIALIZED VIEW {name} AS {text}" for name, text in texts.items())
+    SparkConnectGraphElementRegistry(session, graph).register_sql(views, Path("views.sql"))
+    return graph
