@@ -46,9 +46,9 @@ docs: $(VENV)/dev.stamp ## Make the documentation, in build/site; broken links a
 bench: java $(VENV)/dev.stamp ## Measure against bare Spark and bare pyiceberg
 	$(BIN)/python -m bench
 
-bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: many ticks, long recursions, pipelines, scale factor 10
-	$(BIN)/python -m bench memory closure pipelines
-	$(BIN)/python -m bench.maintenance 10
+bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: every table, many ticks, recursions, scale factor 10
+	$(BIN)/python -m bench every fill wide closure pipelines memory
+	$(BIN)/python -m bench growth maintenance --scale 10
 
 proof: java $(VENV)/dev.stamp ## Run the slow tests: crashes, contention, many random histories
 	$(BIN)/pytest -q -m slow

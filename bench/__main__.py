@@ -1,47 +1,69 @@
-"""`python -m bench [topic …]`: measure some topics, or all that are short; save and print the numbers."""
+"""`python -m bench [topic …]`: measure some topics, or all that are short; print and save the numbers."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
-from bench import closure, commits, fill, graphs, idle, maintenance, memory, pipelines, wide
-from bench.harness import Row, save, table
+from bench.harness import Report, Size
 
-LONG = ("memory", "closure", "pipelines")
-"""Topics that take long, and are measured only when they are named."""
-TOPICS = {
-    "commits": commits.measure,
-    "idle": idle.measure,
-    "graphs": graphs.measure,
-    "fill": fill.measure,
-    "wide": wide.measure,
-    "memory": memory.measure,
-    "closure": closure.measure,
-    "pipelines": pipelines.measure,
-}
+SHORT = ("commits", "idle", "graphs", "maintenance")
+"""What is measured if no topic is named: it fits into twenty minutes on two cores."""
+LONG = ("every", "growth", "fill", "wide", "closure", "pipelines", "memory")
+"""What is measured only when it is named: it takes long."""
 
 
-def main() -> None:
-    """Measure every topic in a folder of its own."""
+def main() -> int:
+    """Measure each topic in a process and a folder of its own; 1 if one of them fails."""
+    asked = arguments(sys.argv[1:])
+    if len(asked.topics) == 1:
+        size = Size(asked.scale, asked.rounds, tuple(asked.queries))
+        _measure(asked.topics[0], size).save(size)
+        return 0
+    # One Spark after the other, and none begins with the memory and the warmth that another one left.
+    options = [f"--scale={asked.scale}", *([f"--rounds={asked.rounds}"] if asked.rounds else [])]
+    options += ["--queries", *asked.queries] if asked.queries else []
+    failed = [
+        topic
+        for topic in asked.topics
+        if subprocess.run([sys.executable, "-m", "bench", topic, *options], check=False).returncode
+    ]
+    print(*(f"{topic} failed" for topic in failed), sep="\n", end="\n" if failed else "")
+    return 1 if failed else 0
+
+
+def arguments(given: list[str]) -> argparse.Namespace:
+    """What is asked for; no topic at all means those that are short."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("topics", nargs="*", choices=[*TOPICS, "maintenance"], metavar="topic")
-    wanted = parser.parse_args().topics or [*(topic for topic in TOPICS if topic not in LONG), "maintenance"]
-    measured: dict[str, list[Row]] = {}
-    for topic in wanted:
-        if topic in TOPICS:
-            print(topic, flush=True)
-            with tempfile.TemporaryDirectory() as folder:
-                measured[topic] = TOPICS[topic](Path(folder))
-            save(topic, measured[topic])
-    if measured:
-        print()
-        print(table(measured))
-        print()
-    if "maintenance" in wanted:
-        maintenance.main([])
+    known = f"{', '.join(SHORT)}; only when named: {', '.join(LONG)}"
+    parser.add_argument("topics", nargs="*", type=_topic, metavar="topic", help=known)
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor, or the share of rows")
+    parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
+    parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's queries, as in q01 q18")
+    asked = parser.parse_args(given)
+    asked.topics = asked.topics or list(SHORT)
+    return asked
+
+
+def _topic(name: str) -> str:
+    if name not in {*SHORT, *LONG}:
+        raise argparse.ArgumentTypeError(f"there is no topic {name!r}")
+    return name
+
+
+def _measure(topic: str, size: Size) -> Report:
+    print(f"{topic}, scale {size.scale:g}", flush=True)
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        report: Report = importlib.import_module(f"bench.{topic}").measure(Path(folder), size)
+    print(f"\n{report.text}\n\n{topic} took {(time.perf_counter() - start) / 60:.1f} minutes\n", flush=True)
+    return report
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,22 +11,18 @@ what changed, the peer all rows.
 from __future__ import annotations
 
 import random
-import statistics
-import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, save, table
+from bench.harness import Report, Row, Size, report, row_of, timed
 
 LAYERS, WIDTH = 20, 500
 """Trees of 20 layers below their 500 roots: 10,000 edges, 105,000 pairs."""
 CHANGED = 100
-ROUNDS = 2
-"""The first one warms up, the medians are of the others."""
+ROUNDS = 1
+"""After one that warms up."""
 
 TEXTS = {
     "by_itself": "SELECT a, b FROM edges "
@@ -45,14 +41,14 @@ Seconds = tuple[float, float, float, float]
 class Forest:
     """Edges from parents to children, the same ones each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         self._chance = random.Random(7)
-        layers = [range(WIDTH * depth, WIDTH * (depth + 1)) for depth in range(LAYERS + 1)]
+        layers = [range(width * depth, width * (depth + 1)) for depth in range(LAYERS + 1)]
         self.edges: list[Edge] = [
             (self._chance.choice(above), node) for above, layer in pairwise(layers) for node in layer
         ]
         self._roots = list(layers[0])
-        self._next = WIDTH * (LAYERS + 1)
+        self._next = width * (LAYERS + 1)
 
     def grow(self) -> list[Edge]:
         """A hundred new edges: from new nodes to roots, and to new leaves, by turns."""
@@ -74,9 +70,10 @@ class Forest:
         return sorted(gone)
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    forest = Forest()
+    forest = Forest(size.of(WIDTH, least=2 * CHANGED))
+    edges = len(forest.edges)
     with ab.connect(folder / "lake", allow_circular="true") as lake:
         for name in ("edges", "computed"):
             lake.create_table(name, "a BIGINT, b BIGINT")
@@ -85,34 +82,29 @@ def measure(folder: Path) -> list[Row]:
             warnings.simplefilter("ignore", ab.Notice)
             lake.create_stream_tables([{"name": name, "query": text} for name, text in TEXTS.items()])
         seconds: dict[str, list[Seconds]] = {"added": [], "deleted": []}
-        for _ in range(ROUNDS):
+        for _ in range(1 + size.times(ROUNDS)):
             lake.insert("edges", forest.grow())
             seconds["added"].append(_round(lake, "added"))
             lake.delete("edges", where=" OR ".join(f"b = {b}" for _, b in forest.cut()))
             seconds["deleted"].append(_round(lake, "deleted"))
         assert all(lake.verify(name).ok for name in TEXTS)
-        return [row for what, rounds in seconds.items() for row in _rows(what, rounds[1:])]
+    rows = [row for what, rounds in seconds.items() for row in _rows(edges, what, rounds[1:])]
+    return report("closure", rows, size)
 
 
 def _round(lake: ab.Lake, what: str) -> Seconds:
     """Seconds for ours by either text, for Spark's recursion, and for ours from nothing."""
-    ours = {name: _timed(lambda name=name: lake.refresh_stream_table(name)) for name in TEXTS}
+    ours = {name: timed(lambda name=name: lake.refresh_stream_table(name)) for name in TEXTS}
     newest = {name: lake.refresh_history(name, limit=1)[0] for name in TEXTS}
     assert {entry.action for entry in newest.values()} == {"DIFFERENTIAL"}
-    spark = _timed(lambda: _computed(lake))
+    spark = timed(lambda: _computed(lake))
     assert {lake.arrow(name).num_rows for name in (*TEXTS, "computed")} == {lake.arrow("computed").num_rows}
-    full = _timed(lambda: lake.refresh_stream_table("by_itself", full=True))
+    full = timed(lambda: lake.refresh_stream_table("by_itself", full=True))
     for name, entry in newest.items():
         moved = f"{entry.rows_inserted} rows came, {entry.rows_deleted} went"
         print(f"  {what}, {name}: {ours[name]:.2f} s, {moved}, {entry.fixpoint_iteration} passes", flush=True)
     print(f"  Spark's {spark:.2f} s, from nothing {full:.2f} s", flush=True)
     return ours["by_itself"], ours["by_edges"], spark, full
-
-
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def _computed(lake: ab.Lake) -> None:
@@ -124,29 +116,12 @@ def _computed(lake: ab.Lake) -> None:
         tx.insert("computed", edges.sparkSession.sql(SPARKS))
 
 
-def _rows(what: str, rounds: list[Seconds]) -> list[Row]:
-    itself, by_edges, spark, full = (statistics.median(column) for column in zip(*rounds, strict=True))
-    title = f"closure of 10,000 edges, {CHANGED} {what}"
+def _rows(edges: int, what: str, rounds: list[Seconds]) -> list[Row]:
+    itself, by_edges, spark, full = zip(*rounds, strict=True)
+    title = f"closure of {edges:,} edges, {CHANGED} {what}"
     compared = [
         (f"{title}, joined with itself", "Spark's recursive CTE", itself, spark),
         (f"{title}, joined with the edges", "Spark's recursive CTE", by_edges, spark),
         (f"{title}, joined with itself", "our own fill from nothing", itself, full),
     ]
-    return [
-        Row(name, peer, round(ours / other, 3), 1.0, round(ours, 4), round(other, 4), len(rounds))
-        for name, peer, ours, other in compared
-    ]
-
-
-def main() -> None:
-    """`python -m bench.closure`: this topic alone."""
-    print("closure", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        rows = measure(Path(folder))
-    save("closure", rows)
-    print()
-    print(table({"closure": rows}))
-
-
-if __name__ == "__main__":
-    main()
+    return [row_of(name, peer, 1.0, ours, other) for name, peer, ours, other in compared]

@@ -10,22 +10,21 @@ import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 
 SCHEMA = "id BIGINT, region STRING, amount DECIMAL(12,2)"
 FIVE = ("one", "two", "three", "four", "five")
 BULK_ROWS = 2_000_000
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    lake = ab.connect(folder / "lake")
-    rows = [small_insert(lake, folder), five_tables(lake), bulk_insert(lake, folder)]
-    lake.close()
-    return rows
+    with ab.connect(folder / "lake") as lake:
+        rows = [small_insert(lake, folder, size), five_tables(lake, size), bulk_insert(lake, folder, size)]
+    return report("commits", rows, size)
 
 
-def small_insert(lake: ab.Lake, folder: Path) -> Row:
+def small_insert(lake: ab.Lake, folder: Path, size: Size) -> Row:
     """Ten rows, one commit; the peer appends the same Arrow data with pyiceberg alone."""
     data = pa.table(
         {"id": list(range(10)), "region": ["north"] * 10, "amount": [Decimal("9.99")] * 10},
@@ -42,12 +41,12 @@ def small_insert(lake: ab.Lake, folder: Path) -> Row:
         ours=lambda: lake.insert("orders", data),
         theirs=lambda: bare.append(data),
         aim=1.5,
-        rounds=40,
+        rounds=size.times(40),
         warmup=10,
     )
 
 
-def five_tables(lake: ab.Lake) -> Row:
+def five_tables(lake: ab.Lake, size: Size) -> Row:
     """One transaction over five tables; the peer is five commits of one table each."""
     data = [{"id": 1, "region": "north", "amount": 1}]
     for name in FIVE:
@@ -68,27 +67,27 @@ def five_tables(lake: ab.Lake) -> Row:
         ours=together,
         theirs=apart,
         aim=1.0,
-        rounds=30,
+        rounds=size.times(30),
         warmup=5,
     )
 
 
-def bulk_insert(lake: ab.Lake, folder: Path) -> Row:
+def bulk_insert(lake: ab.Lake, folder: Path, size: Size) -> Row:
     """Two million rows from a Spark DataFrame; the peer is `df.write.parquet` of the same frame."""
     lake.create_table("bulk", SCHEMA)
     frame = lake.sql(
         f"SELECT id, concat('region-', id % 100) AS region, CAST(id % 10000 AS DECIMAL(12,2)) AS amount "
-        f"FROM range({BULK_ROWS})"
+        f"FROM range({size.of(BULK_ROWS)})"
     )
     numbers = itertools.count()
     return compare(
-        "bulk insert, 2 million rows",
+        f"bulk insert, {size.of(BULK_ROWS):,} rows",
         "bare df.write.parquet",
         ours=lambda: lake.insert("bulk", frame),
         theirs=lambda: frame.write.option("compression", "zstd").parquet(
             f"file://{folder}/plain-{next(numbers)}"
         ),
         aim=1.3,
-        rounds=7,
+        rounds=size.times(7),
         warmup=3,
     )

@@ -6,31 +6,33 @@ import itertools
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 from tests.tpch.data import generate, load
 
 QUERIES = {
-    "fill, grouped": (
+    "fill, lines grouped": (
         "SELECT l_returnflag, l_linestatus, COUNT(*) AS n, SUM(l_extendedprice) AS total "
         "FROM lineitem GROUP BY l_returnflag, l_linestatus"
     ),
-    "fill, joined, 6 million rows": (
+    "fill, lines joined with orders": (
         "SELECT l_orderkey, l_linenumber, l_extendedprice, o_orderdate, o_custkey "
         "FROM lineitem JOIN orders ON l_orderkey = o_orderkey"
     ),
 }
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    generate(folder / "data", 1.0)
+    generate(folder / "data", size.scale)
     with ab.connect(folder / "lake") as lake:
         load(lake, folder / "data")
-        return [_fill(lake, folder, name, query) for name, query in QUERIES.items()]
+        rows = [_fill(lake, folder, name, size) for name in QUERIES]
+    return report("fill", rows, size)
 
 
-def _fill(lake: ab.Lake, folder: Path, name: str, query: str) -> Row:
+def _fill(lake: ab.Lake, folder: Path, name: str, size: Size) -> Row:
     """Both read the same files; ours also commits."""
+    query = QUERIES[name]
     frame = lake.sql(query)
     numbers = itertools.count()
     lake.create_stream_table("filled", query)
@@ -39,8 +41,16 @@ def _fill(lake: ab.Lake, folder: Path, name: str, query: str) -> Row:
         lake.refresh_stream_table("filled", full=True)
 
     def theirs() -> None:
-        frame.write.option("compression", "zstd").parquet(f"{folder}/bare-{len(name)}-{next(numbers)}")
+        frame.write.option("compression", "zstd").parquet(f"{folder}/bare/{len(name)}-{next(numbers)}")
 
-    row = compare(name, "bare df.write.parquet", ours=ours, theirs=theirs, aim=1.3, rounds=5, warmup=1)
+    row = compare(
+        name,
+        "bare df.write.parquet",
+        ours=ours,
+        theirs=theirs,
+        aim=1.3,
+        rounds=size.times(5),
+        warmup=1,
+    )
     lake.drop_stream_table("filled")
     return row

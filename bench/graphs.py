@@ -12,21 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 
 ROWS = 100_000
 CHANGED = 100
-ROUNDS = 7
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     graphs = (
-        ("chain of 10", chain, 1.5),
-        ("diamond of 5", diamond, 1.2),
-        ("3 layers of 20", layers, 0.8),
+        ("chain of 10", chain, 1.5, 5),
+        ("diamond of 5", diamond, 1.2, 5),
+        ("3 layers of 20", layers, 0.8, 2),
     )
-    return [_graph(folder / name.replace(" ", "-"), name, make, aim) for name, make, aim in graphs]
+    rows = [_graph(folder, name, make, aim, size, size.times(usual)) for name, make, aim, usual in graphs]
+    return report("graphs", rows, size)
 
 
 def chain() -> dict[str, str]:
@@ -61,27 +61,32 @@ def layers() -> dict[str, str]:
     return found
 
 
-def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float) -> Row:
+def _graph(
+    folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float, size: Size, rounds: int
+) -> Row:
     clock = ab.ManualClock()
-    numbers = itertools.count(ROWS, CHANGED)
+    rows = size.of(ROWS)
+    numbers = itertools.count(rows, CHANGED)
     files = itertools.count()
-    with ab.connect(folder, clock=clock) as lake, warnings.catch_warnings():
+    with ab.connect(folder / name.replace(" ", "-"), clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         lake.create_table("events", "id BIGINT, key BIGINT, amount BIGINT")
-        lake.insert("events", _rows(0, ROWS))
+        lake.insert("events", _rows(0, rows))
         queries = make()
         lake.create_stream_tables([{"name": n, "query": q, "schedule": "1m"} for n, q in queries.items()])
         session = lake.sql("SELECT 1 AS one").sparkSession
 
-        def tick() -> None:
+        def change() -> None:
             lake.insert("events", _rows(next(numbers), CHANGED))
             clock.advance(3600)
-            report = lake.tick()
-            assert len(report.refreshed) == len(queries), report
+
+        def tick() -> None:
+            told = lake.tick()
+            assert len(told.refreshed) == len(queries), told
 
         def write() -> None:
             for _ in queries:
-                session.range(1).write.parquet(f"{folder}/unit/{next(files)}")
+                session.range(1).write.parquet(f"{folder}/unit/{name}/{next(files)}")
 
         row = compare(
             name,
@@ -89,8 +94,9 @@ def _graph(folder: Path, name: str, make: Callable[[], dict[str, str]], aim: flo
             ours=tick,
             theirs=write,
             aim=aim,
-            rounds=ROUNDS,
-            warmup=3,
+            rounds=rounds,
+            warmup=1 if len(queries) > 20 else 2,
+            before=change,
         )
         for table in queries:
             assert lake.verify(table).ok, f"{table} is wrong"

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+SMALL_RESULTS = Path(__file__).parent.parent / "build" / "bench"
+"""Where the numbers of reduced runs go: they say that it works, not how fast it is."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured: 1 is what the documentation speaks of, less is for trying it out.
+
+    `scale` is TPC-H's scale factor, and the share of rows, tables and ticks where there is no TPC-H.
+    """
+
+    scale: float = 1.0
+    rounds: int | None = None
+    """Measured rounds; None: as many as the topic thinks right."""
+    queries: tuple[str, ...] = ()
+    """Of TPC-H; none: all, or those that the topic thinks right."""
+
+    def of(self, count: int, least: int = 1) -> int:
+        """So much of a number of rows, tables or ticks.
+
+        >>> Size(0.01).of(2_000_000), Size(0.01).of(50), Size(1).of(50), Size(10).of(50)
+        (20000, 1, 50, 500)
+        """
+        return max(least, round(count * self.scale))
+
+    def times(self, usual: int) -> int:
+        """How many rounds are measured, where `usual` many are without being asked otherwise."""
+        return usual if self.rounds is None else self.rounds
+
+    @property
+    def folder(self) -> Path:
+        """Where the numbers go."""
+        return RESULTS if self.scale >= 1 and not self.queries else SMALL_RESULTS
 
 
 @dataclass(frozen=True)
@@ -19,15 +54,34 @@ class Row:
     name: str
     peer: str
     ratio: float
-    aim: float
+    aim: float | None
+    """None: it is only told."""
     ours_seconds: float
     peer_seconds: float
     rounds: int
+    ours_each: tuple[float, ...] = ()
+    """Seconds of every round, in order."""
+    peer_each: tuple[float, ...] = ()
 
     @property
-    def met(self) -> bool:
+    def met(self) -> bool | None:
         """Whether the aim is reached."""
-        return self.ratio <= self.aim
+        return None if self.aim is None else self.ratio <= self.aim
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a topic found: text to print, and documents to save, by name."""
+
+    text: str
+    documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def save(self, size: Size) -> None:
+        """Write every document to a file of its name; other scales than 1 have files of their own."""
+        size.folder.mkdir(parents=True, exist_ok=True)
+        scale = "" if size.scale == 1 else f"-{size.scale:g}"
+        for name, document in self.documents.items():
+            (size.folder / f"{name}{scale}.json").write_text(json.dumps(document, indent=2) + "\n")
 
 
 def compare(
@@ -46,31 +100,55 @@ def compare(
     for number in range(warmup + rounds):
         before()
         for side, action in enumerate((ours, theirs)):
-            start = time.perf_counter()
-            action()
+            spent = timed(action)
             if number >= warmup:
-                seconds[side].append(time.perf_counter() - start)
-    mine, other = (statistics.median(times) for times in seconds)
-    row = Row(name, peer, round(mine / other, 3), aim, round(mine, 4), round(other, 4), rounds)
+                seconds[side].append(spent)
+    row = row_of(name, peer, aim, *seconds)
     print(f"  {row.name:<44} {row.ratio:>7.2f} × {row.peer} (aim ≤ {row.aim})", flush=True)
     return row
 
 
-def save(topic: str, rows: list[Row]) -> Path:
-    """Write the rows of a topic to `bench/results/<topic>.json`."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{topic}.json"
-    path.write_text(json.dumps([asdict(row) | {"met": row.met} for row in rows], indent=2) + "\n")
-    return path
+def timed(action: Callable[[], object]) -> float:
+    """The seconds that something takes."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
-def table(topics: dict[str, list[Row]]) -> str:
+def row_of(name: str, peer: str, aim: float, ours: Sequence[float], theirs: Sequence[float]) -> Row:
+    """A line made of the seconds of all rounds: the ratio of their medians.
+
+    >>> row_of("a", "b", 1.0, [1, 9, 2], [4, 4, 5]).ratio
+    0.5
+    """
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    each = [tuple(round(seconds, 4) for seconds in side) for side in (ours, theirs)]
+    return Row(name, peer, round(mine / other, 3), aim, round(mine, 4), round(other, 4), len(ours), *each)
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """The mean of ratios: that of twice as fast and half as fast is one.
+
+    >>> geometric_mean([2, 0.5, 1])
+    1.0
+    """
+    return round(math.exp(statistics.fmean(math.log(ratio) for ratio in ratios)), 6)
+
+
+def report(topic: str, rows: list[Row], size: Size, **about: object) -> Report:
+    """What a topic found, if all of it is ratios."""
+    documents = [asdict(row) | {"met": row.met} for row in rows]
+    rounds = max((row.rounds for row in rows), default=0)
+    about = {"scale": size.scale, "rounds": rounds, **about}
+    return Report(table(rows), {topic: {**about, "rows": documents}})
+
+
+def table(rows: list[Row]) -> str:
     """All rows as a Markdown table."""
     lines = ["| row | ratio | against | aim | ours (s) | theirs (s) |", "|---|---|---|---|---|---|"]
-    for rows in topics.values():
-        lines += [
-            f"| {row.name} | {row.ratio:.2f} | {row.peer} | ≤ {row.aim} "
-            f"| {row.ours_seconds} | {row.peer_seconds} |"
-            for row in rows
-        ]
+    lines += [
+        f"| {row.name} | {row.ratio:.2f} | {row.peer} | {'' if row.aim is None else f'≤ {row.aim}'} "
+        f"| {row.ours_seconds} | {row.peer_seconds} |"
+        for row in rows
+    ]
     return "\n".join(lines)

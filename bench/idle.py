@@ -5,30 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Row, compare
+from bench.harness import Report, Row, Size, compare, report
 from tests.streams.many import enter_many
 
 MANY = 1_000
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     clock = ab.ManualClock()
     with ab.connect(folder / "lake", clock=clock) as lake:
-        enter_many(lake, MANY)
+        enter_many(lake, size.of(MANY))
         clock.advance(3600)
-        return [idle_tick(lake)]
+        return report("idle", [idle_tick(lake, size)], size)
 
 
-def idle_tick(lake: ab.Lake) -> Row:
+def idle_tick(lake: ab.Lake, size: Size) -> Row:
     """A thousand stream tables are due and nothing changed; the peer is the smallest statement of Spark."""
     session = lake.sql("SELECT 1 AS one").sparkSession
     return compare(
-        "idle tick over 1,000 stream tables",
+        f"idle tick over {size.of(MANY):,} stream tables",
         "one SELECT 1 on Spark",
         ours=lake.tick,
         theirs=lambda: session.sql("SELECT 1").collect(),
         aim=1.0,
-        rounds=40,
+        rounds=size.times(40),
         warmup=10,
     )

@@ -1,0 +1,177 @@
+"""What a refresh spends its time on: every moment of it counts once, for the innermost thing that is done.
+
+planning   our own statements, and Spark between their text and its jobs: analysis, optimiser, physical
+           plans, code generation, rows handed over
+spark      a job of Spark's is running
+parquet    the driver itself reads or writes Parquet files
+commit     metadata of the tables, and the transaction of the catalog
+rest       Python between all that
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from anabranch.parts import Parts
+from anabranch.refresh import publish, run
+from anabranch.refresh.definitions import Definitions
+from anabranch.storage import files
+
+KINDS = ("planning", "spark", "parquet", "commit", "rest")
+_ENGINE = "engine"
+"""Inside of the engine; the part of it in which a job runs is `spark`, what is left is `planning`."""
+_CALLS = (
+    "query scan change weighted to_change located from_arrow collected conform rewritten kept write "
+    "row_changes schema_of types_of"
+).split()
+_PARQUET = (
+    files.read_file,
+    files.rows_in,
+    files.write_rows,
+    files.write_change,
+    files.written_files,
+    files.written_changes,
+)
+
+
+class Spent:
+    """Seconds by kind, added up while work goes on; of kinds inside of each other the inner one counts."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._within: list[str] = []
+        self._since = 0.0
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def on(self, kind: str) -> Iterator[None]:
+        """What happens in here is of that kind."""
+        self._count()
+        self._within.append(kind)
+        try:
+            yield
+        finally:
+            self._count()
+            self._within.pop()
+
+    def _count(self) -> None:
+        now = self._now()
+        if self._within:
+            kind = self._within[-1]
+            self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._since
+        self._since = now
+
+
+def profiled(parts: Parts, work: Callable[[], object]) -> tuple[dict[str, float], int]:
+    """Seconds of some work by kind, and how many jobs of Spark's it took."""
+    spent, first = Spent(), _next_job(parts)
+    with ExitStack() as patches:
+        for name in _CALLS:
+            patches.enter_context(_replaced(parts.engine, name, spent, _ENGINE))
+        for function in _PARQUET:
+            patches.enter_context(_replaced_everywhere(function, spent, "parquet"))
+        patches.enter_context(_replaced_everywhere(run.change_statements, spent, "planning"))
+        patches.enter_context(_replaced_everywhere(publish.publish, spent, "commit"))
+        patches.enter_context(_replaced(Definitions, "get", spent, "planning"))
+        with spent.on("rest"):
+            work()
+    last = _next_job(parts)
+    running = covered(_interval(parts, job) for job in range(first, last))
+    return split(spent.seconds, running), last - first
+
+
+def split(seconds: Mapping[str, float], running: float) -> dict[str, float]:
+    """The time inside of the engine is Spark's while a job runs, and else planning.
+
+    >>> split({"engine": 3.0, "planning": 0.5, "rest": 1.0}, running=2.0)
+    {'planning': 1.5, 'spark': 2.0, 'parquet': 0.0, 'commit': 0.0, 'rest': 1.0}
+    """
+    inside = seconds.get(_ENGINE, 0.0)
+    spark = min(running, inside)
+    found = dict.fromkeys(KINDS, 0.0) | {kind: value for kind, value in seconds.items() if kind != _ENGINE}
+    return {**found, "planning": found["planning"] + inside - spark, "spark": spark}
+
+
+def covered(intervals: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of some intervals lasts.
+
+    >>> covered([(0, 2), (1, 3), (5, 6)])
+    4.0
+    """
+    total, end = 0.0, float("-inf")
+    for begin, finish in sorted(intervals):
+        total += max(0.0, finish - max(begin, end))
+        end = max(end, finish)
+    return total
+
+
+def _counted(function: Callable[..., Any], spent: Spent, kind: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        with spent.on(kind):
+            return function(*args, **kwargs)
+
+    return counted
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, spent: Spent, kind: str) -> Iterator[None]:
+    """Count what a method takes; on an object it hides the method, of a class it takes its place."""
+    own = vars(owner).get(name)
+    setattr(owner, name, _counted(getattr(owner, name), spent, kind))
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
+
+
+@contextmanager
+def _replaced_everywhere(function: Callable[..., Any], spent: Spent, kind: str) -> Iterator[None]:
+    """Count what a function takes, in every module that knows it by name."""
+    counted = _counted(function, spent, kind)
+    places = [
+        (module, name)
+        for path, module in list(sys.modules.items())
+        if path.startswith("anabranch")
+        for name, value in list(vars(module).items())
+        if value is function
+    ]
+    for module, name in places:
+        setattr(module, name, counted)
+    try:
+        yield
+    finally:
+        for module, name in places:
+            setattr(module, name, function)
+
+
+# -- jobs of a classic session --------------------------------------------------------------------
+
+
+def _context(parts: Parts) -> Any:
+    return parts.engine.session.sparkContext._jsc.sc()  # type: ignore[attr-defined]
+
+
+def _next_job(parts: Parts) -> int:
+    """The number that the next job gets, once all that has ended is known to have."""
+    if not hasattr(parts.engine, "session"):
+        return 0
+    context = _context(parts)
+    context.listenerBus().waitUntilEmpty()
+    jobs = context.statusStore().jobsList(None)
+    return int(jobs.apply(0).jobId()) + 1 if jobs.size() else 0
+
+
+def _interval(parts: Parts, job: int) -> tuple[float, float]:
+    """When a job began and ended, in seconds."""
+    found = _context(parts).statusStore().job(job)
+    begin, end = (time.get().getTime() / 1000 for time in (found.submissionTime(), found.completionTime()))
+    return begin, end

@@ -1,0 +1,162 @@
+"""Three stream tables for each query of TPC-H, refreshed in turns: full, differential, and as `auto` chooses.
+
+All are real stream tables in one lake, on the same storage and in the same session; a refresh is what a user
+calls, commit and history included. Beside them DuckDB computes the same text from nothing, over the same
+files. The first fill warms the full ones up, the first round the others, and teaches `auto` what a refresh
+of either kind takes. After every round rows are counted against DuckDB's; in the end all are verified.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+import anabranch as ab
+from anabranch.names import TableName
+from bench import duck
+from bench.harness import Size, timed
+from bench.spent import profiled
+from tests.tpch.data import generate, load
+from tests.tpch.rounds import KEYS
+
+QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
+MODES = ("full", "differential", "auto")
+NO_DATA = "NO_DATA"
+
+Change = Callable[[ab.Lake, int], int]
+"""Change the tables for the round of that number; how many rows that is."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One refresh: how it was done and why, its seconds, what they were spent on, its jobs."""
+
+    mode: str
+    action: str
+    reason: str
+    spent: dict[str, float]
+    spark_jobs: int
+
+    @property
+    def seconds(self) -> float:
+        """All of them."""
+        return sum(self.spent.values())
+
+
+@dataclass
+class Turns:
+    """The measured turns of one query, a list for each mode, and the peer's seconds."""
+
+    query: str
+    strategy: str
+    by_mode: dict[str, list[Turn]] = field(default_factory=lambda: {mode: [] for mode in MODES})
+    peer: list[float] = field(default_factory=list)
+    disagreements: int = 0
+    """Rounds after which the peer had another number of rows."""
+
+
+def take_turns(folder: Path, size: Size, change: Change, rounds: int) -> list[Turns]:
+    """Measure so many rounds after one that warms up."""
+    generate(folder / "data", size.scale)
+    with ab.connect(folder / "lake") as lake, quiet():
+        seconds = timed(lambda: load(lake, folder / "data"))
+        print(f"  loaded in {seconds:.0f} s", flush=True)
+        paths = sorted(QUERIES.glob("*.sql"))
+        texts = {
+            path.stem: path.read_text() for path in paths if path.stem in size.queries or not size.queries
+        }
+        found = {name: Turns(name, _created(lake, name, text)) for name, text in texts.items()}
+        for number in range(1 + rounds):
+            _round(lake, folder, texts, found, change, number)
+        for name in texts:
+            _check_rows(lake, name)
+        print("  all results are verified", flush=True)
+    return list(found.values())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without notices: who reads numbers knows that groups meet again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        yield
+
+
+def _created(lake: ab.Lake, name: str, text: str) -> str:
+    """Create and fill the three; how the query is kept, stored table by stored table."""
+    for mode in MODES:
+        lake.create_stream_table(f"{name}_{mode}", text, refresh_mode=mode, schedule=None)
+    parts = lake._parts
+    definition = lake._definitions.get(
+        TableName.parse(f"{name}_differential"), text, "differential", parts.catalog.moment()
+    )
+    strategy = " + ".join(piece.maintained.strategy for piece in definition.pieces)  # type: ignore[union-attr]
+    print(f"  {name} is kept by {strategy}", flush=True)
+    return strategy
+
+
+def _round(
+    lake: ab.Lake, folder: Path, texts: dict[str, str], found: dict[str, Turns], change: Change, number: int
+) -> None:
+    changed = change(lake, number)
+    print(f"  round {number}: {changed:,} rows changed{'' if number else ', to warm up'}", flush=True)
+    with duck.opened(lake, KEYS) as connection:
+        for index, (name, text) in enumerate(texts.items()):
+            # What comes first finds colder files and caches: each mode does, for a third of the queries.
+            order = [MODES[(number + index + place) % len(MODES)] for place in range(len(MODES))]
+            turns = [_turn(lake, name, mode) for mode in order if number or mode != "full"]
+            seconds, rows = duck.computed(connection, text, folder / f"{name}-{number}.parquet")
+            found[name].disagreements += _disagrees(lake, name, rows)
+            if number:
+                found[name].peer.append(seconds)
+                for turn in turns:
+                    found[name].by_mode[turn.mode].append(turn)
+            shown = ", ".join(f"{turn.mode} {turn.seconds:.2f} s" for turn in sorted(turns, key=_place))
+            print(f"    {name} {shown} ({_chosen(turns)}), DuckDB {seconds:.2f} s", flush=True)
+
+
+def _turn(lake: ab.Lake, name: str, mode: str) -> Turn:
+    """Refresh one; the full one also if nothing that it reads has changed: that is what it is there for."""
+    record = []
+
+    def work() -> None:
+        record.append(lake.refresh_stream_table(f"{name}_{mode}", full=mode == "full"))
+
+    spent, jobs = profiled(lake._parts, work)
+    return Turn(mode, record[0].action, record[0].reason or "", spent, jobs)
+
+
+def _disagrees(lake: ab.Lake, name: str, found: int) -> bool:
+    """Whether the peer has another number of rows.
+
+    Its averages are floating point where Spark's are decimal, so a row at the edge of a filter may differ.
+    """
+    stored = lake._parts.catalog.moment().version(TableName.parse(f"{name}_differential")).rows
+    if found != stored:
+        print(f"    {name} has {stored} rows, in DuckDB {found}", flush=True)
+    return found != stored
+
+
+def _check_rows(lake: ab.Lake, name: str) -> None:
+    """The differential one has the rows of its text, and the two others the same."""
+    assert lake.verify(f"{name}_differential").ok, f"{name} is wrong"
+    expected = _sorted(lake.arrow(f"{name}_differential"))
+    for mode in MODES:
+        assert _sorted(lake.arrow(f"{name}_{mode}")).equals(expected), f"{name} differs in mode {mode}"
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    return rows.sort_by([(column, "ascending") for column in rows.column_names]).combine_chunks()
+
+
+def _place(turn: Turn) -> int:
+    return MODES.index(turn.mode)
+
+
+def _chosen(turns: list[Turn]) -> str:
+    return next(turn.action for turn in turns if turn.mode == "auto").lower()
