@@ -17,13 +17,16 @@ _numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for Spark or PostgreSQL is marked so."""
+    """A test that asks for Spark or PostgreSQL is marked so, and one that is slow on one catalog alone."""
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "spark" in names:
             item.add_marker(pytest.mark.spark)
         if "postgres" in names:
             item.add_marker(pytest.mark.postgres)
+        dear = item.get_closest_marker("slow_on")
+        if dear is not None and item.callspec.params["catalog"] == dear.args[0]:  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import anabranch as ab
 from tests.consistency.processes import role, run_together
 from tests.consistency.worker import FIVE, GLANCES, create_five, expected
@@ -13,6 +15,7 @@ ENOUGH_POLLS = 100
 ENOUGH_MARKERS = 10
 
 
+@pytest.mark.slow_on("sqlite")
 def test_readers_in_other_processes_never_see_a_mixture_of_five_tables(
     place: Path, tmp_path: Path, catalog: str | None, uri: str, address: dict[str, str | None]
 ) -> None:

@@ -26,6 +26,7 @@ def _rows(lake: ab.Lake, table: str, as_of: int | None = None) -> list[tuple[int
     return sorted(zip(rows["writer"].to_pylist(), rows["number"].to_pylist(), strict=True))
 
 
+@pytest.mark.slow_on("postgres")
 def test_eight_processes_with_fifty_commits_each_lose_nothing_and_meet_no_error(
     place: Path, catalog: str | None, address: dict[str, str | None], record_property: pytest.RecordProperty
 ) -> None:
@@ -79,6 +80,7 @@ def test_threads_of_several_processes_share_a_lake_as_well(
         assert sorted(lsn for result in results for lsn in result["lsns"]) == list(range(2, 42))
 
 
+@pytest.mark.slow_on("sqlite")
 def test_processes_that_create_the_same_table_if_it_does_not_exist_all_go_on(
     place: Path, catalog: str | None, address: dict[str, str | None]
 ) -> None:

@@ -84,6 +84,7 @@ def shop(place: Path, catalog: str | None) -> Iterator[Shop]:
         yield made
 
 
+@pytest.mark.slow_on("postgres")
 @pytest.mark.parametrize(
     "point",
     [
@@ -128,6 +129,7 @@ def test_a_leader_that_slept_past_its_lease_publishes_nothing_and_follows(shop: 
     shop.check(publications=4)
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_leader_that_sleeps_inside_its_transaction_keeps_the_others_out(shop: Shop):
     """Nobody can take the lease while a commit under it is undecided, so it is still right to go on."""
     with shop.scheduler("commit.before_commit") as sleeper:
@@ -148,6 +150,7 @@ def test_a_leader_that_sleeps_inside_its_transaction_keeps_the_others_out(shop: 
     shop.check(publications=3)
 
 
+@pytest.mark.slow_on("postgres")
 def test_a_leader_that_is_killed_is_replaced_after_its_lease(shop: Shop):
     with shop.scheduler(scheduler_lease="3s") as leader:
         leader.until("tick_finished")
@@ -164,6 +167,7 @@ def test_a_leader_that_is_killed_is_replaced_after_its_lease(shop: Shop):
     shop.check(publications=2)
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_leader_that_is_asked_to_stop_is_replaced_at_once(shop: Shop):
     with shop.scheduler(scheduler_lease="1h") as leader:
         leader.until("tick_finished")

@@ -43,7 +43,7 @@ def follow(keep: Callable[[Program, Edges], Any], program: Program, seed: int) -
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_in_memory_what_is_kept_is_what_can_be_reached(program):
-    for seed in range(12):
+    for seed in range(8):
         follow(kept_in_memory, program, seed)
 
 
@@ -57,7 +57,7 @@ def test_in_memory_in_many_graphs_what_is_kept_is_what_can_be_reached(program):
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_on_duckdb_what_is_kept_is_what_can_be_reached(program):
-    for seed in range(7):
+    for seed in range(4):
         follow(kept_on_duckdb, program, seed)
 
 

@@ -85,6 +85,7 @@ def test_gating_is_noticed_at_once_too(corner, monkeypatch):
         scheduler.until("skipped")
 
 
+@pytest.mark.slow_on("sqlite")
 def test_ungating_in_another_process_wakes_it(bazaar, place, catalog, monkeypatch):
     """On PostgreSQL it is notified; on SQLite it looks, many times a second."""
     overdue(bazaar, lambda: bazaar.gate_source("sales"))
