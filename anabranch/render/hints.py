@@ -8,7 +8,8 @@ to where the other rows are, and never those.
 
 from __future__ import annotations
 
-from anabranch.algebra.plan import Join, Plan, UnionAll
+from anabranch.algebra.plan import Filter, Join, Plan, UnionAll
+from anabranch.algebra.scalar import Call, Function, Scalar, Verbatim, children
 from anabranch.delta.small import Small, equalities, equates_all
 from anabranch.delta.together import Known, Together
 
@@ -45,6 +46,16 @@ class Hints:
         sent = self._together.sent(plan)
         return None if sent is None else f"BROADCAST({left if sent is plan.left else right})"
 
+    def waits(self, plan: Filter) -> bool:
+        """Whether a condition is judged above a look-up: it takes longer to judge a row than to look it up.
+
+        Left to itself, Spark moves conditions below joins, and judges every row of the table.
+        """
+        found = plan.input
+        if not isinstance(found, Join) or found.kind != "semi" or not _is_dear(plan.condition):
+            return False
+        return self._together.sent(found) is found.right and not self._together(found.left)
+
     def pairs(self, plan: Join) -> bool:
         """Whether a semi join is better written as an inner one with the rows that differ on the right.
 
@@ -52,3 +63,10 @@ class Hints:
         """
         here = self._together(plan.left) and self._together(plan.right)
         return here and equates_all(plan)
+
+
+def _is_dear(scalar: Scalar) -> bool:
+    """Whether there is more in a condition than comparing: searching texts, functions, people's own words."""
+    if isinstance(scalar, Function | Verbatim) or (isinstance(scalar, Call) and scalar.op == "like"):
+        return True
+    return any(_is_dear(child) for child in children(scalar))

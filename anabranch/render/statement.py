@@ -43,6 +43,7 @@ from anabranch.render.scalars import column, named, raw, scalar_sql, select
 
 WEIGHT = "__w"
 TIMES = "__t"
+ALWAYS = "monotonically_increasing_id() >= 0"
 Leaf = Scan | Delta | Stored | Cut
 
 
@@ -121,8 +122,8 @@ class _Rendering:
                 return self._leaf(plan)
             case Values():
                 return self._values(plan)
-            case Filter(source, condition):
-                return self._over(source).where(self._scalar(condition), copy=False)
+            case Filter():
+                return self._filter(plan)
             case Project(source, items):
                 chosen = [named(name, self._scalar(scalar)) for name, scalar in items]
                 return self._select(chosen, source, weight=True)
@@ -168,6 +169,13 @@ class _Rendering:
             items.append(column(WEIGHT))
         query = select(items, _leaf_name(placeholder))
         return query if self._hints is None else _hinted(query, self._hints.leaf(plan))
+
+    def _filter(self, plan: Filter) -> exp.Select:
+        condition = self._scalar(plan.condition)
+        if self._hints is not None and self._hints.waits(plan):
+            # A condition that isn't deterministic stays where it is. This one only looks like it.
+            condition = raw(f"IF({ALWAYS}, {condition.sql(self._dialect.name)}, FALSE)")
+        return self._over(plan.input).where(condition, copy=False)
 
     def _values(self, plan: Values) -> exp.Select:
         if not plan.rows:

@@ -9,13 +9,14 @@ from anabranch.algebra.plan import (
     AggregateCall,
     Cut,
     Delta,
+    Filter,
     Join,
     Net,
     Plan,
     Project,
     UnionAll,
 )
-from anabranch.algebra.scalar import Call, Ref, equal, same
+from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, equal, same
 from anabranch.delta.affected import restricted, touched_keys
 from anabranch.delta.order import narrow_partners
 from anabranch.delta.together import Known
@@ -114,3 +115,22 @@ def test_partners_that_one_task_reads_are_not_narrowed_first():
 def test_without_knowledge_of_sizes_nothing_is_hinted(dialect):
     assert "/*+" not in render(FURTHER, dialect).template
     assert "/*+" not in render(FURTHER, DUCKDB, known=Known()).template
+
+
+LIKE = Call("like", (Ref("i_maker"), Literal("%special%")))
+
+
+def looked_up(condition: Scalar) -> Filter:
+    keys = touched_keys(CHANGE, [Ref("o_item")])
+    return Filter(Join(ITEMS, keys, "semi", same(Ref("i_id"), Ref("__k0"))), condition)
+
+
+def test_a_dear_condition_waits_until_its_rows_are_looked_up():
+    plan = looked_up(LIKE)
+    assert "WHERE IF(monotonically_increasing_id() >= 0, " in text(plan)
+    assert "monotonically" not in text(plan, "i"), "the table is small: there is nothing to wait for"
+    assert "monotonically" not in render(plan, SPARK).template
+
+
+def test_a_comparison_is_made_before_anything_is_looked_up():
+    assert "monotonically" not in text(looked_up(Call(">", (Ref("i_id"), Literal(3)))))
