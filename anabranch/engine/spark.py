@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column as SparkColumn
@@ -42,7 +43,7 @@ from pyspark.sql.types import (
     TimeType,
 )
 
-from anabranch.engine.base import Checksum, Frame
+from anabranch.engine.base import Checksum, Frame, Stored
 from anabranch.engine.contract import CONTRACT, OWN_SESSION, QUIET_CONTRACT, UTC
 from anabranch.engine.java import check_java
 from anabranch.errors import (
@@ -57,12 +58,14 @@ from anabranch.errors import (
     UnknownColumn,
 )
 from anabranch.events import Event, Observer
+from anabranch.paths import same_path
 from anabranch.render.dialect import SPARK
 from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
 _QUERY_WEIGHT = "__w"
+_DELETED_IN, _DELETED_AT = "file_path", "pos"
 _NEW, _PICK = "__new_", "__pick_"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
@@ -238,8 +241,43 @@ class SparkEngine:
                     raise
                 return None
 
-    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
-        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of files; with `positions` also `__file` and `__position`."""
+        whole = [file.path for file in files if not file.deletes]
+        if len(whole) == len(files):
+            return self._scan(whole, schema, positions=positions)
+        with translated():
+            marked: dict[tuple[str, ...], list[str]] = {}
+            for file in files:
+                if file.deletes:
+                    marked.setdefault(file.deletes, []).append(file.path)
+            parts = [self._scan(whole, schema, positions=positions)] if whole else []
+            parts += [
+                self._unmarked(paths, deletes, schema, positions=positions)
+                for deletes, paths in marked.items()
+            ]
+            return reduce(DataFrame.unionAll, parts)
+
+    def _unmarked(
+        self, paths: Sequence[str], deletes: Sequence[str], schema: Schema, *, positions: bool
+    ) -> DataFrame:
+        """The rows of files that delete files don't mark.
+
+        There are few marks beside the rows: they are sent to where the rows are.
+        """
+        rows = self._scan(paths, schema, positions=True)
+        shown = rows.inputFiles()
+        spelled = [same_path(path) for path in shown]
+        if set(spelled) != set(paths):
+            raise EngineFailed("Spark names the files that it reads in another way", detail=min(shown))
+        names = self.from_arrow(pa.table({_DELETED_IN: spelled, _FILE: shown}))
+        kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
+        marks = self._parquet(deletes, kind).join(F.broadcast(names), _DELETED_IN)
+        marks = marks.select(_FILE, F.col(_DELETED_AT).alias(_POSITION))
+        kept = rows.join(F.broadcast(marks), [_FILE, _POSITION], "left_anti")
+        return kept if positions else kept.select(*self._columns(schema))
+
+    def _scan(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
         frame = self._parquet(paths, spark_schema(schema))
         if not positions:
             return frame
@@ -281,30 +319,32 @@ class SparkEngine:
     # -- changes ------------------------------------------------------------------------------
 
     def weighted(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
         return self._net(self._together(plus, minus, weighted, schema, "_weight"), schema, "_weight")
 
     def change(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """The same rows with their weight in `__weight`; added up only where some may cancel."""
         together = self._together(plus, minus, weighted, schema, _WEIGHT)
         return self._net(together, schema, _WEIGHT) if minus or weighted else together
 
     def _together(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema, name: str
+        self,
+        plus: Sequence[Stored],
+        minus: Sequence[Stored],
+        weighted: Sequence[str],
+        schema: Schema,
+        name: str,
     ) -> DataFrame:
         names = self._columns(schema)
-        parts = []
-        for paths, weight in ((plus, 1), (minus, -1)):
-            if paths:
-                parts.append(
-                    self._parquet(paths, spark_schema(schema)).select(
-                        *names, F.lit(weight).cast("bigint").alias(name)
-                    )
-                )
+        parts: list[DataFrame] = []
+        for files, weight in ((plus, 1), (minus, -1)):
+            if files:
+                rows = self.scan(files, schema)
+                parts.append(rows.select(*names, F.lit(weight).cast("bigint").alias(name)))
         if weighted:
             parts.append(self._changes(weighted, schema).select(*names, F.col(_WEIGHT).alias(name)))
         with translated():
@@ -339,7 +379,7 @@ class SparkEngine:
             ]
             return frame.select(*columns, weight.cast("bigint").alias(_WEIGHT))
 
-    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> Frame:
+    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> Frame:
         """File and position of the stored rows that change files take away.
 
         Of equal rows as many as the weight says. The change is small beside what is stored: it is
@@ -428,7 +468,7 @@ class SparkEngine:
             return typed.select(F.explode(rows).alias("row")).select("row.*")
 
     def rewritten(
-        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> Frame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         names = self._columns(schema)

@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 
 from anabranch.errors import Damaged
 from anabranch.schema import Schema
-from anabranch.storage.files import FileRef, read_data
+from anabranch.storage.deletes import Deleted
+from anabranch.storage.files import FileRef
+from anabranch.storage.live import LiveRows, without
 from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
 
@@ -23,8 +25,8 @@ READ_AHEAD = 1 << 16
 
 def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) -> pa.Table:
     """The rows of data files, in declared types; a column that an older file lacks is NULL."""
-    declared = to_arrow(schema)
-    parts = [declared_rows(read_data(warehouse, file), declared) for file in files]
+    declared, live = to_arrow(schema), LiveRows(warehouse)
+    parts = [declared_rows(live.read(file), declared) for file in files]
     return pa.concat_tables(parts) if parts else declared.empty_table()
 
 
@@ -32,12 +34,16 @@ def first_rows(
     warehouse: Warehouse, files: Sequence[FileRef], schema: Schema, limit: int
 ) -> tuple[tuple[Any, ...], ...]:
     """Up to `limit` rows of data files, as Python has them; no more is read than they need."""
-    declared = to_arrow(schema)
+    declared, deleted = to_arrow(schema), Deleted(warehouse)
     found: list[tuple[Any, ...]] = []
     for file in files:
         if len(found) >= limit:
             break
-        rows = declared_rows(_beginning(warehouse, file.path, limit - len(found)), declared)
+        wanted = limit - len(found)
+        # So many come first, even if all that are marked stand before them.
+        beginning = _beginning(warehouse, file.path, wanted + file.marked)
+        live = without(beginning, deleted.positions(file)).slice(0, wanted)
+        rows = declared_rows(live, declared)
         found += zip(*(_values(column) for column in rows.columns), strict=True)
     return tuple(found)
 
