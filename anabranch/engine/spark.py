@@ -66,6 +66,8 @@ INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
 _QUERY_WEIGHT = "__w"
 _DELETED_IN, _DELETED_AT = "file_path", "pos"
+_NUMBER, _PLACE = "__number", "__place"
+_POSITION_BITS = 40
 _NEW, _PICK = "__new_", "__pick_"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
@@ -263,19 +265,29 @@ class SparkEngine:
     ) -> DataFrame:
         """The rows of files that delete files don't mark.
 
-        There are few marks beside the rows: they are sent to where the rows are.
+        There are few marks beside the rows: they are sent to where the rows are. Files are told apart by
+        numbers, which are smaller than paths; should Spark show a path that has none, it fails there.
         """
         rows = self._scan(paths, schema, positions=True)
-        shown = rows.inputFiles()
-        spelled = [same_path(path) for path in shown]
-        if set(spelled) != set(paths):
-            raise EngineFailed("Spark names the files that it reads in another way", detail=min(shown))
-        names = self.from_arrow(pa.table({_DELETED_IN: spelled, _FILE: shown}))
+        numbers = {path: number for number, path in enumerate(sorted(paths))}
+        shown = {
+            spelling: numbers.get(same_path(path))
+            for path in rows.inputFiles()
+            for spelling in _spellings(path)
+        }
+        spelled = pa.table({_FILE: list(shown), _NUMBER: pa.array(shown.values(), pa.int64())})
+        known = pa.table({_DELETED_IN: list(numbers), _NUMBER: pa.array(numbers.values(), pa.int64())})
         kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
-        marks = self._parquet(deletes, kind).join(F.broadcast(names), _DELETED_IN)
-        marks = marks.select(_FILE, F.col(_DELETED_AT).alias(_POSITION))
-        kept = rows.join(F.broadcast(marks), [_FILE, _POSITION], "left_anti")
-        return kept if positions else kept.select(*self._columns(schema))
+        marks = self._parquet(deletes, kind).join(F.broadcast(self.from_arrow(known)), _DELETED_IN)
+        marks = marks.select(_place(F.col(_NUMBER), F.col(_DELETED_AT)).alias(_PLACE))
+        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE))).cast(
+            "bigint"
+        )
+        placed = rows.join(F.broadcast(self.from_arrow(spelled)), _FILE, "left").withColumn(
+            _PLACE, _place(F.coalesce(F.col(_NUMBER), unknown), F.col(_POSITION))
+        )
+        kept = placed.join(F.broadcast(marks), _PLACE, "left_anti")
+        return kept.select(*self._columns(schema), *([_FILE, _POSITION] if positions else []))
 
     def _scan(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
         frame = self._parquet(paths, spark_schema(schema))
@@ -654,6 +666,19 @@ def _comparable(value: SparkColumn, kind: Type) -> SparkColumn:
             return F.when(value.isNotNull(), inner)
         case _:
             return value
+
+
+def _place(file: SparkColumn, position: SparkColumn) -> SparkColumn:
+    """A row's place among several files, as one number."""
+    return F.shiftleft(file, _POSITION_BITS) + position
+
+
+def _spellings(path: str) -> set[str]:
+    """How Spark may show a path: it has one form in a list of files and another one in a row."""
+    if not path.startswith("file:/"):
+        return {path}
+    inner = path.removeprefix("file:").lstrip("/")
+    return {f"file:/{inner}", f"file:///{inner}"}
 
 
 def _quoted(name: str) -> str:
