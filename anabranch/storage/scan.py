@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -40,12 +41,23 @@ def first_rows(
         if len(found) >= limit:
             break
         wanted = limit - len(found)
-        # So many come first, even if all that are marked stand before them.
-        beginning = _beginning(warehouse, file.path, wanted + file.marked)
-        live = without(beginning, deleted.positions(file)).slice(0, wanted)
+        marks = deleted.positions(file)
+        live = without(_beginning(warehouse, file.path, _reach(marks, wanted)), marks)
         rows = declared_rows(live, declared)
         found += zip(*(_values(column) for column in rows.columns), strict=True)
     return tuple(found)
+
+
+def _reach(marks: np.ndarray, wanted: int) -> int:
+    """How many rows of a file have to be read until so many of them aren't marked.
+
+    >>> _reach(np.array([1, 2, 5]), 3)
+    5
+    """
+    reach = wanted
+    while (further := wanted + int(np.searchsorted(marks, reach))) > reach:
+        reach = further
+    return reach
 
 
 def _beginning(warehouse: Warehouse, path: str, limit: int) -> pa.Table:

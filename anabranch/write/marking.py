@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from anabranch.storage.files import FileRef
 
@@ -22,7 +23,9 @@ class Limits:
     small_file_bytes: int = 1 << 20
     """A file up to this size is rewritten in any case."""
     small_files: int = 16
-    """So many small files are rewritten into one in passing: those that marking leaves behind stay few."""
+    """So many small files are rewritten into one in passing: those that marks leave behind stay few."""
+    passing_bytes: int = 8 << 20
+    """How much is rewritten in passing at most."""
     marked_share: float = 0.05
     """The part of a file's rows that may be marked."""
     marked_rows: int = 1_000_000
@@ -62,11 +65,16 @@ def choose(
     if not marked or marks > limits.marked_rows:
         return Choice((), tuple(touched))
     rewritten = [file for file in touched if file not in marked]
-    small = _small(files, limits)
-    if len(small) >= limits.small_files:
-        rewritten += [file for file in small if file.path not in going]
+    rewritten += _in_passing([file for file in files if file.path not in going], limits)
     return Choice(tuple(marked), tuple(rewritten))
 
 
-def _small(files: Sequence[FileRef], limits: Limits) -> list[FileRef]:
-    return [file for file in files if file.size <= limits.small_file_bytes]
+def _in_passing(files: Sequence[FileRef], limits: Limits) -> list[FileRef]:
+    """Small files to rewrite into one with the rows that come: the smallest first, if there are many."""
+    small = sorted(
+        (file for file in files if file.size <= limits.small_file_bytes), key=lambda file: file.size
+    )
+    if len(small) < limits.small_files:
+        return []
+    sizes = accumulate(file.size for file in small)
+    return [file for file, size in zip(small, sizes, strict=True) if size <= limits.passing_bytes]

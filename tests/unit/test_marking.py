@@ -63,7 +63,13 @@ def test_many_small_files_are_rewritten_into_one_in_passing():
     small = [file(path, 50, 10) for path in "xyz"]
     assert chosen([file("a"), *small], {"a": 1}) == ("a", "xyz")
     assert chosen([file("a"), *small[:2]], {"a": 1}) == ("a", "")
-    assert chosen([file("a"), *small], {"a": 1, "y": 2}) == ("a", "yxz")
+    assert chosen([file("a"), *small, file("w", 50)], {"a": 1, "y": 2}) == ("a", "ywxz")
+
+
+def test_no_more_is_rewritten_in_passing_than_is_quick():
+    small = [file(path, size, 10) for path, size in zip("uvwxyz", (60, 50, 40, 30, 20, 10), strict=True)]
+    limits = replace(LIMITS, passing_bytes=100)
+    assert chosen([file("a"), *small], {"a": 1}, limits) == ("a", "zyxw")
 
 
 def test_nothing_is_rewritten_in_passing_where_nothing_is_marked():
