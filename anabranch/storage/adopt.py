@@ -87,8 +87,8 @@ def prepare(reader: TableReader, item: Adoption) -> Prepared | AnabranchError:
         schemas = {schema.schema_id: from_iceberg(schema, declared) for schema in metadata.schemas}
         same = _is_same(reader, item.record, metadata)
         new = _after(metadata, item.record.head_snapshot if item.record and same else None)
-        counted = {*new, metadata.current_snapshot_id} - {None}
-        rows = {one: reader.rows(metadata, one, str(name)) for one in counted if one is not None}
+        counted = [one for one in (*new, metadata.current_snapshot_id) if one is not None]
+        rows = {one: reader.rows(metadata, one, str(name)) for one in counted}
         return Prepared(item, name, metadata, schemas, same, rows)
     except InputError as error:
         return ForeignFormat(

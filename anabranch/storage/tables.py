@@ -115,7 +115,8 @@ class TableReader:
         self, data: Sequence[_Entry], deletes: Sequence[_Entry], name: str
     ) -> tuple[FileRef, ...]:
         """The data files, each with what delete files mark in it."""
-        marks = [(one, self._marks.get(one.file.path, partial(self._read, one.file))) for one in deletes]
+        with decoding(f'a delete file of "{name}"'):
+            marks = [(one, self._marks.get(one.file.path, partial(self._read, one.file))) for one in deletes]
         paths = tuple(one.file.path for one in deletes)
         result = []
         for number, file, _ in data:
