@@ -158,7 +158,8 @@ def _foreign_pieces(
             if entry.snapshot_id == snapshot.snapshot_id
         ]
     marking = any(is_position_delete(entry.data_file, name) for entry in entries)
-    marking = marking or int((snapshot.summary or {}).get("removed-delete-files") or 0) > 0
+    summary = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    marking = marking or int(summary.get("removed-delete-files", 0)) > 0
     marked = any(manifest.content == ManifestContent.DELETES for manifest in manifests)
     if marking or (marked and any(entry.status == ManifestEntryStatus.DELETED for entry in entries)):
         # Of a file that goes only those rows go that weren't marked before.
