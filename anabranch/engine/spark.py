@@ -67,7 +67,6 @@ _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__acti
 _QUERY_WEIGHT = "__w"
 _DELETED_IN, _DELETED_AT = "file_path", "pos"
 _NUMBER, _PLACE = "__number", "__place"
-_POSITION_BITS = 40
 _NEW, _PICK = "__new_", "__pick_"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
@@ -265,29 +264,30 @@ class SparkEngine:
     ) -> DataFrame:
         """The rows of files that delete files don't mark.
 
-        There are few marks beside the rows: they are sent to where the rows are. Files are told apart by
-        numbers, which are smaller than paths; should Spark show a path that has none, it fails there.
+        There are few marks beside the rows: they are sent to where the rows are. A row is looked up by its
+        position alone, and only where that is marked in some file it matters in which: so that part must
+        not be an equation, or Spark would look up both. Should it show a path that nobody asked for, a
+        marked row would come back; then it fails.
         """
         rows = self._scan(paths, schema, positions=True)
         numbers = {path: number for number, path in enumerate(sorted(paths))}
-        shown = {
-            spelling: numbers.get(same_path(path))
-            for path in rows.inputFiles()
-            for spelling in _spellings(path)
-        }
-        spelled = pa.table({_FILE: list(shown), _NUMBER: pa.array(shown.values(), pa.int64())})
         known = pa.table({_DELETED_IN: list(numbers), _NUMBER: pa.array(numbers.values(), pa.int64())})
         kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
         marks = self._parquet(deletes, kind).join(F.broadcast(self.from_arrow(known)), _DELETED_IN)
-        marks = marks.select(_place(F.col(_NUMBER), F.col(_DELETED_AT)).alias(_PLACE))
-        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE))).cast(
-            "bigint"
-        )
-        placed = rows.join(F.broadcast(self.from_arrow(spelled)), _FILE, "left").withColumn(
-            _PLACE, _place(F.coalesce(F.col(_NUMBER), unknown), F.col(_POSITION))
-        )
-        kept = placed.join(F.broadcast(marks), _PLACE, "left_anti")
-        return kept.select(*self._columns(schema), *([_FILE, _POSITION] if positions else []))
+        marks = marks.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
+        shown = [
+            (spelling, numbers[same_path(path)])
+            for path in rows.inputFiles()
+            for spelling in _spellings(path)
+            if same_path(path) in numbers
+        ]
+        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE)))
+        spelled = F.create_map(*[F.lit(part) for pair in sorted(shown) for part in pair])
+        number = F.coalesce(F.try_element_at(spelled, F.col(_FILE)), unknown.cast("int"))
+        same_file = (number <= F.col(_NUMBER)) & (number >= F.col(_NUMBER))
+        same_row = (F.col(_POSITION) == F.col(_PLACE)) & same_file
+        kept = rows.join(F.broadcast(marks), same_row, "left_anti")
+        return kept if positions else kept.select(*self._columns(schema))
 
     def _scan(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
         frame = self._parquet(paths, spark_schema(schema))
@@ -666,11 +666,6 @@ def _comparable(value: SparkColumn, kind: Type) -> SparkColumn:
             return F.when(value.isNotNull(), inner)
         case _:
             return value
-
-
-def _place(file: SparkColumn, position: SparkColumn) -> SparkColumn:
-    """A row's place among several files, as one number."""
-    return F.shiftleft(file, _POSITION_BITS) + position
 
 
 def _spellings(path: str) -> set[str]:
