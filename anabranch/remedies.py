@@ -44,7 +44,7 @@ REMEDIES: Mapping[type[AnabranchError], str] = {
     errors.StorageError: "Look at the table that the message names.",
     errors.VersionExpired: "Read a newer version; raise `snapshot_retention` to keep more.",
     errors.Damaged: "Restore warehouse and catalog from a backup; a stream table may be refreshed in full.",
-    errors.ForeignFormat: "Let the client that left it so rewrite it: Iceberg v2, without delete files.",
+    errors.ForeignFormat: "Let the client that left it so rewrite it: Iceberg v2, no equality deletes.",
     errors.EngineError: "Look at the detail, which has Spark's own words.",
     errors.JavaMissing: "Install a JDK 17 or later, or set JAVA_HOME.",
     errors.EngineFailed: "Mend the data or the query; a scheduled refresh tries again by itself.",

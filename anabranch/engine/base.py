@@ -23,6 +23,20 @@ class Checksum:
     sum: str | None
 
 
+class Stored(Protocol):
+    """A Parquet file, some of whose rows position delete files may mark as gone: those are not read."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        ...
+
+    @property
+    def deletes(self) -> tuple[str, ...]:
+        """Where the delete files are; none, if all rows count."""
+        ...
+
+
 class Engine(Protocol):
     """Reads Parquet files, runs queries over them, writes Parquet files."""
 
@@ -56,18 +70,18 @@ class Engine(Protocol):
         """How many rows, as bags, are only in the left frame, and how many only in the right."""
         ...
 
-    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
-        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of files; with `positions` also `__file` and `__position`."""
         ...
 
     def weighted(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
         ...
 
     def change(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """The same rows with their weight in `__weight`; added up only where some may cancel."""
         ...
@@ -76,7 +90,7 @@ class Engine(Protocol):
         """A query's weighted rows (`__w`; without it, each counts one) in a table's columns."""
         ...
 
-    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> Frame:
+    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> Frame:
         """File and position of the stored rows that change files take away."""
         ...
 
@@ -110,7 +124,7 @@ class Engine(Protocol):
         ...
 
     def rewritten(
-        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> Frame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         ...

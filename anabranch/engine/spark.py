@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column as SparkColumn
@@ -42,7 +43,7 @@ from pyspark.sql.types import (
     TimeType,
 )
 
-from anabranch.engine.base import Checksum, Frame
+from anabranch.engine.base import Checksum, Frame, Stored
 from anabranch.engine.contract import CONTRACT, OWN_SESSION, QUIET_CONTRACT, UTC
 from anabranch.engine.java import check_java
 from anabranch.errors import (
@@ -57,12 +58,15 @@ from anabranch.errors import (
     UnknownColumn,
 )
 from anabranch.events import Event, Observer
+from anabranch.paths import same_path
 from anabranch.render.dialect import SPARK
 from anabranch.schema import Array, Column, Map, Schema, Struct, Type, can_store, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 _WEIGHT, _FILE, _POSITION, _ACTION = "__weight", "__file", "__position", "__action"
 _QUERY_WEIGHT = "__w"
+_DELETED_IN, _DELETED_AT = "file_path", "pos"
+_NUMBER, _PLACE = "__number", "__place"
 _NEW, _PICK = "__new_", "__pick_"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _NOT_NULL_MARK = "anabranch NOT NULL: "
@@ -251,8 +255,54 @@ class SparkEngine:
                     raise
                 return None
 
-    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> Frame:
-        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of files; with `positions` also `__file` and `__position`."""
+        whole = [file.path for file in files if not file.deletes]
+        if len(whole) == len(files):
+            return self._scan(whole, schema, positions=positions)
+        with translated():
+            marked: dict[tuple[str, ...], list[str]] = {}
+            for file in files:
+                if file.deletes:
+                    marked.setdefault(file.deletes, []).append(file.path)
+            parts = [self._scan(whole, schema, positions=positions)] if whole else []
+            parts += [
+                self._unmarked(paths, deletes, schema, positions=positions)
+                for deletes, paths in marked.items()
+            ]
+            return reduce(DataFrame.unionAll, parts)
+
+    def _unmarked(
+        self, paths: Sequence[str], deletes: Sequence[str], schema: Schema, *, positions: bool
+    ) -> DataFrame:
+        """The rows of files that delete files don't mark.
+
+        There are few marks beside the rows: they are sent to where the rows are. A row is looked up by its
+        position alone, and only where that is marked in some file it matters in which: so that part must
+        not be an equation, or Spark would look up both. Should it show a path that nobody asked for, a
+        marked row would come back; then it fails.
+        """
+        rows = self._scan(paths, schema, positions=True)
+        numbers = {path: number for number, path in enumerate(sorted(paths))}
+        known = pa.table({_DELETED_IN: list(numbers), _NUMBER: pa.array(numbers.values(), pa.int64())})
+        kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
+        marks = self._parquet(deletes, kind).join(F.broadcast(self.from_arrow(known)), _DELETED_IN)
+        marks = marks.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
+        shown = [
+            (spelling, numbers[same_path(path)])
+            for path in rows.inputFiles()
+            for spelling in _spellings(path)
+            if same_path(path) in numbers
+        ]
+        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE)))
+        spelled = F.create_map(*[F.lit(part) for pair in sorted(shown) for part in pair])
+        number = F.coalesce(F.try_element_at(spelled, F.col(_FILE)), unknown.cast("int"))
+        same_file = (number <= F.col(_NUMBER)) & (number >= F.col(_NUMBER))
+        same_row = (F.col(_POSITION) == F.col(_PLACE)) & same_file
+        kept = rows.join(F.broadcast(marks), same_row, "left_anti")
+        return kept if positions else kept.select(*self._columns(schema))
+
+    def _scan(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
         frame = self._parquet(paths, spark_schema(schema))
         if not positions:
             return frame
@@ -294,30 +344,32 @@ class SparkEngine:
     # -- changes ------------------------------------------------------------------------------
 
     def weighted(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
         return self._net(self._together(plus, minus, weighted, schema, "_weight"), schema, "_weight")
 
     def change(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> Frame:
         """The same rows with their weight in `__weight`; added up only where some may cancel."""
         together = self._together(plus, minus, weighted, schema, _WEIGHT)
         return self._net(together, schema, _WEIGHT) if minus or weighted else together
 
     def _together(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema, name: str
+        self,
+        plus: Sequence[Stored],
+        minus: Sequence[Stored],
+        weighted: Sequence[str],
+        schema: Schema,
+        name: str,
     ) -> DataFrame:
         names = self._columns(schema)
-        parts = []
-        for paths, weight in ((plus, 1), (minus, -1)):
-            if paths:
-                parts.append(
-                    self._parquet(paths, spark_schema(schema)).select(
-                        *names, F.lit(weight).cast("bigint").alias(name)
-                    )
-                )
+        parts: list[DataFrame] = []
+        for files, weight in ((plus, 1), (minus, -1)):
+            if files:
+                rows = self.scan(files, schema)
+                parts.append(rows.select(*names, F.lit(weight).cast("bigint").alias(name)))
         if weighted:
             parts.append(self._changes(weighted, schema).select(*names, F.col(_WEIGHT).alias(name)))
         with translated():
@@ -352,7 +404,7 @@ class SparkEngine:
             ]
             return frame.select(*columns, weight.cast("bigint").alias(_WEIGHT))
 
-    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> Frame:
+    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> Frame:
         """File and position of the stored rows that change files take away.
 
         Of equal rows as many as the weight says. The change is small beside what is stored: it is
@@ -441,7 +493,7 @@ class SparkEngine:
             return typed.select(F.explode(rows).alias("row")).select("row.*")
 
     def rewritten(
-        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> Frame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         names = self._columns(schema)
@@ -628,6 +680,14 @@ def _comparable(value: SparkColumn, kind: Type) -> SparkColumn:
             return F.when(value.isNotNull(), inner)
         case _:
             return value
+
+
+def _spellings(path: str) -> set[str]:
+    """How Spark may show a path: it has one form in a list of files and another one in a row."""
+    if not path.startswith("file:/"):
+        return {path}
+    inner = path.removeprefix("file:").lstrip("/")
+    return {f"file:/{inner}", f"file:///{inner}"}
 
 
 def _quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.sql.query import Query
-from anabranch.storage.changes import Piece, pieces_between
+from anabranch.storage.changes import Piece, Signed, pieces_between
 from anabranch.storage.files import FileRef, check_files
 from anabranch.storage.scan import read_rows
 
@@ -23,9 +23,9 @@ def live_files(parts: Parts, version: Version) -> tuple[FileRef, ...]:
 
 def frame_of(parts: Parts, version: Version) -> Frame:
     """A version's rows, as the engine's frame."""
-    files = {file.path: file.size for file in live_files(parts, version)}
+    files = live_files(parts, version)
     check_files(parts.warehouse, files)
-    return parts.engine.scan(list(files), version.schema.visible)
+    return parts.engine.scan(files, version.schema.visible)
 
 
 def arrow_of(parts: Parts, version: Version) -> Any:
@@ -43,9 +43,9 @@ def changes_between(parts: Parts, name: TableName, since: int, until: int | None
     """What changed in a table after one lsn up to another, as weighted rows."""
     before, after = _interval(parts, name, since, until)
     pieces = change_pieces(parts, before, after)
-    check_files(parts.warehouse, dict.fromkeys((piece.path for piece in pieces), None))
-    by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
-    return parts.engine.weighted(by_sign["+"], by_sign["-"], by_sign["~"], after.schema.visible)
+    check_files(parts.warehouse, pieces)
+    signed = Signed.of(pieces)
+    return parts.engine.weighted(signed.plus, signed.minus, signed.weighted, after.schema.visible)
 
 
 def change_pieces(parts: Parts, before: Version | None, after: Version) -> list[Piece]:

@@ -5,7 +5,7 @@ A table is either as committed, or staged: changed by this very refresh, and not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import At, Delta, Scan
@@ -16,8 +16,9 @@ from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema, has_floats, has_map
-from anabranch.storage.changes import Piece
-from anabranch.storage.files import check_files, rows_in
+from anabranch.storage.changes import Piece, Signed
+from anabranch.storage.files import FileRef, check_files
+from anabranch.storage.live import LiveRows
 from anabranch.storage.small import net_rows, small_change
 from anabranch.write.working import WorkingTable
 
@@ -25,9 +26,6 @@ FEW_BYTES = 32 << 20
 """Parquet bytes of changes that joins may send around."""
 ONE_TASK_BYTES = 4 << 20
 """Parquet bytes that one task reads as fast as several do, their own cost counted."""
-
-Sizes = Mapping[str, int]
-"""Files, with their sizes."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,9 @@ class Sources:
 
     def rows_changed(self, changed: frozenset[str]) -> int:
         """How many weighted rows the changes of these tables are, before any cancel; from footers alone."""
-        paths = [piece.path for name in changed for piece in self._pieces(TableName.parse(name))[0]]
-        return sum(rows_in(self.parts.warehouse, path) for path in paths)
+        live = LiveRows(self.parts.warehouse)
+        pieces = [piece for name in changed for piece in self._pieces(TableName.parse(name))[0]]
+        return sum(live.count(piece) for piece in pieces)
 
     def rows_differing(self, changed: frozenset[str]) -> int:
         """The same, but what a table that was replaced as a whole has before and after doesn't count.
@@ -107,9 +106,8 @@ class Sources:
 
     def _differing(self, name: str) -> int:
         pieces, schema = self._pieces(TableName.parse(name))
-        by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
-        if by_sign["+"] and by_sign["-"]:
-            net = net_rows(self.parts.warehouse, by_sign["+"], by_sign["-"], by_sign["~"], schema.visible)
+        if {"+", "-"} <= {piece.sign for piece in pieces}:
+            net = net_rows(self.parts.warehouse, Signed.of(pieces), schema.visible)
             if net is not None:
                 return net
         return self.rows_changed(frozenset({name}))
@@ -126,8 +124,7 @@ class Sources:
             return self.stored(table)
         before, after = self._interval(name)
         version = before if leaf.at is At.SINCE else after
-        sizes = {file.path: file.size for file in live_files(self.parts, version)}
-        return self._scan(sizes, version.schema)
+        return self._scan(live_files(self.parts, version), version.schema)
 
     def count(self, name: TableName) -> int:
         """How many rows a table has at the later moment; nobody has counted those that are stored nowhere."""
@@ -138,32 +135,31 @@ class Sources:
     def rows(self, name: TableName) -> Frame:
         """All that people see of a table, as of the later moment."""
         if (table := self.staged.get(name)) is not None:
-            sizes = {path: file.size for path, file in table.live().items()}
-            return self._scan(sizes, table.schema.visible)
+            return self._scan(table.live().values(), table.schema.visible)
         version = self.until.version(name)
-        sizes = {file.path: file.size for file in live_files(self.parts, version)}
-        return self._scan(sizes, version.schema.visible)
+        return self._scan(live_files(self.parts, version), version.schema.visible)
 
     def stored(self, table: WorkingTable) -> Frame:
         """What a table holds as far as this refresh has got, hidden columns included."""
-        return self._scan({path: file.size for path, file in table.live().items()}, table.schema)
+        return self._scan(table.live().values(), table.schema)
 
-    def _scan(self, sizes: Sizes, schema: Schema) -> Frame:
-        check_files(self.parts.warehouse, sizes)
-        return self.parts.engine.scan(sorted(sizes), schema)
+    def _scan(self, files: Iterable[FileRef], schema: Schema) -> Frame:
+        ordered = sorted(files, key=lambda file: file.path)
+        check_files(self.parts.warehouse, ordered)
+        return self.parts.engine.scan(ordered, schema)
 
     def _change(self, name: TableName, leaf: Delta) -> Frame:
         pieces, schema = self._pieces(name)
-        check_files(self.parts.warehouse, dict.fromkeys((piece.path for piece in pieces), None))
-        by_sign = {sign: [piece.path for piece in pieces if piece.sign == sign] for sign in "+-~"}
+        check_files(self.parts.warehouse, pieces)
+        signed = Signed.of(pieces)
         # Only what is read: rows that differ elsewhere cancel, and needn't be computed with.
         wanted = {own for _, own in leaf.columns}
         narrow = Schema(tuple(column for column in schema if column.name in wanted))
-        here = small_change(self.parts.warehouse, by_sign["+"], by_sign["-"], by_sign["~"], narrow)
+        here = small_change(self.parts.warehouse, signed, narrow)
         if here is not None:
             return self.parts.engine.from_arrow(here)
         self.large.add(name)
-        return self.parts.engine.change(by_sign["+"], by_sign["-"], by_sign["~"], narrow)
+        return self.parts.engine.change(signed.plus, signed.minus, signed.weighted, narrow)
 
     def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:
         if name not in self._found:
@@ -182,7 +178,7 @@ class Sources:
             return [], after.schema
         if before.table_id != after.table_id:
             # Another table took the name: all rows of the one go, all of the other come.
-            gone = [Piece("-", file.path) for file in live_files(self.parts, before)]
+            gone = [Piece("-", file.path, file.deletes) for file in live_files(self.parts, before)]
             return gone + change_pieces(self.parts, None, after), after.schema
         return change_pieces(self.parts, before, after), after.schema
 

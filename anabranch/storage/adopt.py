@@ -8,7 +8,7 @@ next lsn. A table they created is taken in, a table they dropped is dropped here
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyiceberg.schema import index_name_by_id
 from pyiceberg.table.metadata import TableMetadata
@@ -21,7 +21,7 @@ from anabranch.ledger.database import Database
 from anabranch.ledger.records import TableRecord
 from anabranch.names import TableName
 from anabranch.schema import Schema
-from anabranch.storage.tables import TableReader, row_count
+from anabranch.storage.tables import TableReader
 from anabranch.storage.types import from_iceberg
 
 
@@ -53,6 +53,8 @@ class Prepared:
     schemas: Mapping[int, Schema]
     same: bool = True
     """Whether it is still the table that the ledger knows, and not another under its name."""
+    rows: Mapping[int, int] = field(default_factory=dict)
+    """How many rows its snapshots have."""
 
     def newest_written(self, snapshots: Sequence[int]) -> Schema | None:
         """The schema of the last of these snapshots."""
@@ -83,7 +85,11 @@ def prepare(reader: TableReader, item: Adoption) -> Prepared | AnabranchError:
         _check_evolution(metadata, str(name))
         declared = item.record.schema if item.record else None
         schemas = {schema.schema_id: from_iceberg(schema, declared) for schema in metadata.schemas}
-        return Prepared(item, name, metadata, schemas, _is_same(reader, item.record, metadata))
+        same = _is_same(reader, item.record, metadata)
+        new = _after(metadata, item.record.head_snapshot if item.record and same else None)
+        counted = [one for one in (*new, metadata.current_snapshot_id) if one is not None]
+        rows = {one: reader.rows(metadata, one, str(name)) for one in counted}
+        return Prepared(item, name, metadata, schemas, same, rows)
     except InputError as error:
         return ForeignFormat(
             f'the table "{item.table}", as another Iceberg client left it, can\'t be used here',
@@ -127,7 +133,7 @@ def _number(connection: Connection, clock: Clock, ready: Prepared) -> None:
             table_id=table_id,
             lsn=lsn,
             snapshot_id=snapshot_id,
-            rows=row_count(metadata, snapshot_id),
+            rows=0 if snapshot_id is None else ready.rows[snapshot_id],
             schema_id=schema_id,
             schema=ready.schemas[schema_id],
             metadata_location=pointer,

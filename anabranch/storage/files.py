@@ -5,9 +5,9 @@ Nothing here is visible to a reader: a file counts once an Iceberg snapshot list
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,12 @@ from pyiceberg.typedef import Record
 
 from anabranch.errors import Damaged, InvalidValue
 from anabranch.names import HIDDEN_PREFIX
+from anabranch.paths import same_path
 from anabranch.storage.types import stored_arrow
-from anabranch.storage.warehouse import Warehouse, same_path
+from anabranch.storage.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from anabranch.engine.base import Stored
 
 WEIGHT = HIDDEN_PREFIX + "weight"
 FILE = HIDDEN_PREFIX + "file"
@@ -36,12 +40,16 @@ ROWS_PER_FILE = 5_000_000
 
 @dataclass(frozen=True)
 class FileRef:
-    """A live data file: where it is, how many rows it has, how large it is."""
+    """A live data file: where it is, how many of its rows count, how large it is."""
 
     path: str
     rows: int
     size: int
     entry: DataFile = field(repr=False, compare=False)
+    deletes: tuple[str, ...] = ()
+    """Position delete files that mark rows of this file as gone."""
+    marked: int = 0
+    """How many rows they mark: the file has those beside `rows`."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +115,17 @@ def write_change(warehouse: Warehouse, rows: pa.Table, folder: str) -> list[str]
     """Write weighted rows as a change file below `folder`; no rows, no file."""
     path = f"{folder}/rows.parquet"
     if rows.num_rows:
-        _write_parquet(warehouse, rows, path)
+        write_parquet(warehouse, rows, path)
     return [path] if rows.num_rows else []
 
 
 def _write(warehouse: Warehouse, rows: pa.Table, layout: Layout, path: str) -> FileRef:
-    size, footer = _write_parquet(warehouse, rows, path)
+    size, footer = write_parquet(warehouse, rows, path)
     return layout.file_ref(path, size, footer)
 
 
-def _write_parquet(warehouse: Warehouse, rows: pa.Table, path: str) -> tuple[int, pq.FileMetaData]:
+def write_parquet(warehouse: Warehouse, rows: pa.Table, path: str) -> tuple[int, pq.FileMetaData]:
+    """Write a Parquet file; its size and footer."""
     with warehouse.filesystem().open_output_stream(_made(warehouse, path)) as stream:
         # Spark looks NULLs inside lists and maps up in a dictionary, which is empty if there is nothing else.
         flat = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]
@@ -188,29 +197,22 @@ def rows_in(warehouse: Warehouse, path: str) -> int:
         raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
 
 
-def check_files(warehouse: Warehouse, sizes: Mapping[str, int | None]) -> None:
-    """See that files are there, as large as they were written (None: it isn't known).
+def check_files(warehouse: Warehouse, files: Iterable[Stored]) -> None:
+    """See that files are there, as large as they were written, where that is known.
 
     For those who hand them to Spark, which reads an empty file as one without rows. On an object
     store each look is a request, and nobody but us can empty a file there: it is left out.
     """
     if not warehouse.uri.startswith("file:"):
         return
+    sizes: dict[str, int | None] = {}
+    for file in files:
+        sizes[file.path] = file.size if isinstance(file, FileRef) else None
+        sizes.update(dict.fromkeys(file.deletes))
     for (path, expected), found in zip(sizes.items(), warehouse.sizes(list(sizes)), strict=True):
         if not found or found != (expected or found):
             why = f"it has {found or 0} bytes instead of {expected or 'some'}."
             raise Damaged(f"the file {path} is not the one that was written", detail=why)
-
-
-def read_data(warehouse: Warehouse, file: FileRef) -> pa.Table:
-    """A data file's rows; other than as many as Iceberg entered is `Damaged`."""
-    rows = read_file(warehouse, file.path)
-    if rows.num_rows != file.rows:
-        raise Damaged(
-            f"the file {file.path} is not the one that was written",
-            detail=f"it has {rows.num_rows} rows instead of {file.rows}.",
-        )
-    return rows
 
 
 @dataclass(frozen=True)
@@ -265,38 +267,12 @@ def has_twins(warehouse: Warehouse, changes: Sequence[str], keys: Sequence[str])
     return bool(pc.any(pc.and_(new, pc.greater(groups[f"{WEIGHT}_count"], 1))).as_py())
 
 
-def rewrite_files(
-    warehouse: Warehouse,
-    touched: Sequence[FileRef],
-    removal: Removal,
-    changes: Sequence[str],
-    layout: Layout,
-    folder: str,
-) -> list[FileRef]:
-    """Write what stays of the touched files, and what the change adds, as new data files."""
-    stored = layout.arrow
-    kept = [
-        _without(stored_rows(read_data(warehouse, file), stored), removal.positions.get(file.path))
-        for file in touched
-    ]
-    kept += [stored_rows(added_rows(read_file(warehouse, path)), stored) for path in changes]
-    return write_rows(warehouse, pa.concat_tables(kept), layout, folder, "rows")
-
-
 def added_rows(change: pa.Table) -> pa.Table:
     """The rows that a change adds, each as often as its weight says."""
     come = change.filter(pc.greater(change[WEIGHT], 0))
     if pc.max(come[WEIGHT]).as_py() in (None, 1):
         return come
     return come.take(pa.array(np.repeat(np.arange(come.num_rows), come[WEIGHT].to_numpy())))
-
-
-def _without(rows: pa.Table, positions: pa.Array | None) -> pa.Table:
-    if positions is None:
-        return rows
-    stays = np.ones(rows.num_rows, dtype=bool)
-    stays[positions.to_numpy()] = False
-    return rows.filter(pa.array(stays))
 
 
 def stored_rows(rows: pa.Table, stored: pa.Schema) -> pa.Table:

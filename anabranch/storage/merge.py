@@ -24,10 +24,10 @@ from anabranch.storage.files import (
     Layout,
     Removal,
     positions_by_file,
-    read_data,
     read_file,
     stored_rows,
 )
+from anabranch.storage.live import LiveRows
 from anabranch.storage.warehouse import Warehouse
 
 
@@ -75,17 +75,18 @@ def find_rows(
     change = pa.concat_tables(read_file(warehouse, path) for path in changes)
     gone = change.filter(pc.less(change[WEIGHT], 0))
     wanted = -gone[WEIGHT].to_numpy()
-    columns = [stored_rows(gone, layout.arrow)]
-    columns += [stored_rows(read_data(warehouse, file), layout.arrow) for file in files]
+    live = LiveRows(warehouse)
+    read = [live.placed(file) for file in files]
+    columns = [stored_rows(part, layout.arrow) for part in (gone, *(rows for rows, _ in read))]
     rows = pa.concat_tables(columns).combine_chunks()
     matches = _matches(rows, gone.num_rows)
     places = _first_of_each(matches, wanted)
     starts = np.cumsum([0, *(file.rows for file in files)])
     positions = {}
-    for number, file in enumerate(files):
+    for number, (file, (_, at)) in enumerate(zip(files, read, strict=True)):
         inside = places[(places >= starts[number]) & (places < starts[number + 1])] - starts[number]
         if len(inside):
-            positions[file.path] = pa.array(inside)
+            positions[file.path] = pa.array(at[inside])
     return _checked(positions, size, name)
 
 

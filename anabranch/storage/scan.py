@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.errors import Damaged
 from anabranch.schema import Schema
-from anabranch.storage.files import FileRef, read_data
+from anabranch.storage.deletes import Deleted
+from anabranch.storage.files import FileRef
+from anabranch.storage.live import LiveRows, without
 from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
 
@@ -23,8 +26,8 @@ READ_AHEAD = 1 << 16
 
 def read_rows(warehouse: Warehouse, files: Sequence[FileRef], schema: Schema) -> pa.Table:
     """The rows of data files, in declared types; a column that an older file lacks is NULL."""
-    declared = to_arrow(schema)
-    parts = [declared_rows(read_data(warehouse, file), declared) for file in files]
+    declared, live = to_arrow(schema), LiveRows(warehouse)
+    parts = [declared_rows(live.read(file), declared) for file in files]
     return pa.concat_tables(parts) if parts else declared.empty_table()
 
 
@@ -32,14 +35,29 @@ def first_rows(
     warehouse: Warehouse, files: Sequence[FileRef], schema: Schema, limit: int
 ) -> tuple[tuple[Any, ...], ...]:
     """Up to `limit` rows of data files, as Python has them; no more is read than they need."""
-    declared = to_arrow(schema)
+    declared, deleted = to_arrow(schema), Deleted(warehouse)
     found: list[tuple[Any, ...]] = []
     for file in files:
         if len(found) >= limit:
             break
-        rows = declared_rows(_beginning(warehouse, file.path, limit - len(found)), declared)
+        wanted = limit - len(found)
+        marks = deleted.positions(file)
+        live = without(_beginning(warehouse, file.path, _reach(marks, wanted)), marks)
+        rows = declared_rows(live, declared)
         found += zip(*(_values(column) for column in rows.columns), strict=True)
     return tuple(found)
+
+
+def _reach(marks: np.ndarray, wanted: int) -> int:
+    """How many rows of a file have to be read until so many of them aren't marked.
+
+    >>> _reach(np.array([1, 2, 5]), 3)
+    5
+    """
+    reach = wanted
+    while (further := wanted + int(np.searchsorted(marks, reach))) > reach:
+        reach = further
+    return reach
 
 
 def _beginning(warehouse: Warehouse, path: str, limit: int) -> pa.Table:

@@ -7,20 +7,20 @@ hold these calls against the pinned version.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.manifest import ManifestFile
+from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile, ManifestWriterV2
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata, new_table_metadata
 from pyiceberg.table.name_mapping import create_mapping_from_schema
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import (
     RemoveSnapshotsUpdate,
@@ -36,11 +36,13 @@ from pyiceberg.table.update.snapshot import (
     _OverwriteFiles,
     _SnapshotProducer,
 )
+from pyiceberg.typedef import EMPTY_DICT
 
 from anabranch.errors import ForeignFormat
 from anabranch.schema import Schema
+from anabranch.storage.deletes import DeleteFile
 from anabranch.storage.files import FileRef
-from anabranch.storage.tables import TableReader, row_count
+from anabranch.storage.tables import TableReader
 from anabranch.storage.types import to_iceberg
 
 KEPT_METADATA_FILES = 20
@@ -98,19 +100,25 @@ def stage_edit(
     added: Iterable[FileRef],
     summary: Mapping[str, str],
     name: str,
+    deletes: Iterable[DeleteFile] = (),
+    marked_in: Container[str] = frozenset(),
 ) -> Staged:
-    """Metadata with one more snapshot: without the removed files, with the added ones."""
+    """Metadata with one more snapshot: without the removed files, with the added ones.
+
+    `deletes` are new delete files. Of those that are listed already only the ones in `marked_in` stay.
+    """
     if not base.spec().is_unpartitioned():
         raise ForeignFormat(
             f'"{name}" is partitioned, and partitioned tables can only be read here',
             hint="write to it with the client that created it.",
         )
-    removed, added = list(removed), list(added)
+    removed, added, deletes = list(removed), list(added), list(deletes)
     transaction = _Staging(_table(reader, base, base_location))
     properties, io = dict(summary), reader.warehouse.io
     producer: _SnapshotProducer[Any]
-    if removed:
+    if removed or deletes:
         producer = _Replace(Operation.OVERWRITE, transaction, io, snapshot_properties=properties)
+        producer.marks = _Marks(deletes, marked_in)
     else:
         producer = _MergeAppendFiles(Operation.APPEND, transaction, io, snapshot_properties=properties)
     # A new manifest per edit; merged into larger ones once there are many.
@@ -129,18 +137,69 @@ def stage_expiry(
     return _updated(reader, base, base_location, (RemoveSnapshotsUpdate(snapshot_ids=sorted(snapshots)),))
 
 
+class _DeletesWriter(ManifestWriterV2):
+    """Writes a manifest of delete files; pyiceberg's own writers know data only."""
+
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """What becomes of delete files: these come, and of those that are listed only some stay."""
+
+    come: Sequence[DeleteFile] = ()
+    stay: Container[str] = frozenset()
+
+
 class _Replace(_OverwriteFiles):
     """Files go, others come; manifests are merged as for an append.
 
     pyiceberg's own overwrite merges none, and carries those of earlier overwrites along even when
-    they have no live file left: every later read and write would open them all.
+    they have no live file left: every later read and write would open them all. It writes no delete
+    files, either, and never lets go of any.
     """
+
+    marks = _Marks()
+    _dropped: Sequence[ManifestEntry] = ()
 
     def _existing_manifests(self) -> list[ManifestFile]:
         kept = super()._existing_manifests()
         return [manifest for manifest in kept if manifest.has_added_files() or manifest.has_existing_files()]
 
     def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        deletes = [manifest for manifest in manifests if manifest.content == ManifestContent.DELETES]
+        data = [manifest for manifest in manifests if manifest.content == ManifestContent.DATA]
+        return self._merged(data) + self._delete_manifests(deletes)
+
+    def _delete_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        """The delete files that are listed from now on, in one manifest if they aren't the ones before."""
+        listed = [entry for manifest in manifests for entry in self.fetch_manifest_entry(manifest)]
+        self._dropped = [entry for entry in listed if entry.data_file.file_path not in self.marks.stay]
+        if not self._dropped and not self.marks.come:
+            return manifests
+        table = self._transaction.table_metadata
+        with _DeletesWriter(
+            table.spec(), table.schema(), self.new_manifest_output(), self._snapshot_id, self._compression
+        ) as writer:
+            for file in self.marks.come:
+                writer.add(ManifestEntry.from_args(data_file=file.entry))
+            for entry in listed:
+                stays = entry.data_file.file_path in self.marks.stay
+                (writer.existing if stays else writer.delete)(entry)
+        return [writer.to_manifest_file()]
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        # Called when all manifests are written: from here on these are but what is counted.
+        self._added_data_files = [*self._added_data_files, *(file.entry for file in self.marks.come)]
+        self._deleted_data_files |= {entry.data_file for entry in self._dropped}
+        return super()._summary(snapshot_properties)
+
+    def _merged(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
         merger: _ManifestMergeManager[_OverwriteFiles] = _ManifestMergeManager(
             target_size_bytes=MANIFEST_BYTES,
             min_count_to_merge=MANIFESTS_BEFORE_MERGE,
@@ -196,7 +255,7 @@ def _written(
     location = provider.new_table_metadata_file_location(version)
     ToOutputFile.table_metadata(metadata, reader.warehouse.io.new_output(location))
     reader.remember(location, metadata)
-    rows = row_count(metadata, snapshot_id)
+    rows = reader.rows(metadata, snapshot_id, "a table that is being written")
     return Staged(location, metadata, snapshot_id, rows, metadata.current_schema_id)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -160,15 +159,3 @@ def _resolved(path: str) -> str:
         raise InvalidLocation(
             f"the location {path!a} leads nowhere", detail=f"{error}".rstrip(".") + "."
         ) from error
-
-
-def same_path(spark_path: str) -> str:
-    """A path as Spark shows it in `_metadata.file_path`, in the form used everywhere else.
-
-    >>> same_path("file:/tmp/a%20b/x.parquet")
-    'file:///tmp/a b/x.parquet'
-    """
-    path = unquote(spark_path)
-    if path.startswith("file:/") and not path.startswith("file:///"):
-        path = "file:///" + path[len("file:/") :].lstrip("/")
-    return path

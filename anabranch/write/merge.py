@@ -1,7 +1,8 @@
 """Applying a change, as weighted rows, to the table that stores the old result.
 
 One statement computes the change, into change files. If rows only come, they are appended. If rows go, the
-stored ones are found and their files rewritten: here, while the table is small, else by the engine.
+stored ones are found and their files rewritten: here, while the table is small, else by the engine. Where a
+few rows of large files go, they are but marked as gone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from anabranch.storage.merge import (
     find_rows,
     found_by_engine,
 )
-from anabranch.write.rewrite import RowCounts, new_files, touched_files, write_frame
+from anabranch.write.rewrite import RowCounts, new_files, remove_rows, write_frame
 from anabranch.write.working import WorkingTable
 
 SMALL_TABLE_BYTES = 8 << 20
@@ -41,9 +42,10 @@ def apply_change(parts: Parts, table: WorkingTable, change: Frame, *, few: bool 
         return RowCounts(inserted=size.inserted)
     live = sorted(table.live().values(), key=lambda file: file.path)
     removal, gone = _located(parts, table, live, changes, size)
-    whole = sum(file.size for file in live) <= SMALL_TABLE_BYTES
-    touched = live if whole else touched_files(table, removal)
-    table.replace(touched, new_files(parts, table, touched, changes, removal, gone), changes)
+    if sum(file.size for file in live) <= SMALL_TABLE_BYTES:
+        table.replace(live, new_files(parts, table, live, changes, removal, gone), changes)
+    else:
+        remove_rows(parts, table, changes, removal, gone)
     return RowCounts(inserted=size.inserted, deleted=size.deleted)
 
 
@@ -64,7 +66,7 @@ def _located(
     if small and fits and comparable(table.layout.arrow):
         return find_rows(parts.warehouse, live, changes, table.layout, size, name), []
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
-    found = parts.engine.located(changes, [file.path for file in live], table.schema)
+    found = parts.engine.located(changes, live, table.schema)
     write_frame(parts, found, folder)
     gone = written_changes(parts.warehouse, folder)
     return found_by_engine(parts.warehouse, gone, size, name), gone

@@ -1,9 +1,9 @@
-"""Row-level writes: evaluate once, then rewrite the files that lose rows.
+"""Row-level writes: evaluate once, then take out the rows that go.
 
 The engine evaluates an update, delete or merge once, into change files: rows that go, with file and
-position, and rows that come. The touched files are rewritten without those positions, the new rows
-go into files of their own. When it is little, Arrow does that on the driver and no second Spark
-job is needed.
+position, and rows that come. The touched files are rewritten without those positions, or the
+positions marked in them as gone; the new rows go into files of their own. When it is little, Arrow
+does that on the driver and no second Spark job is needed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from anabranch.storage.files import (
     Removal,
     has_twins,
     removed_positions,
-    rewrite_files,
     written_changes,
     written_files,
 )
+from anabranch.storage.live import rewrite_files
+from anabranch.write import marking
 from anabranch.write.working import WorkingTable
 
 TARGET_FILE_BYTES = 128 << 20
@@ -50,9 +51,27 @@ def rewrite(parts: Parts, table: WorkingTable, actions: Frame, *, keys: tuple[st
         )
     counts = RowCounts(inserted=removal.rows - removal.removed, deleted=removal.removed)
     if removal.rows:
-        touched = touched_files(table, removal)
-        table.replace(touched, new_files(parts, table, touched, changes, removal), changes)
+        remove_rows(parts, table, changes, removal)
     return counts
+
+
+def remove_rows(
+    parts: Parts, table: WorkingTable, changes: list[str], removal: Removal, gone: list[str] | None = None
+) -> None:
+    """Take the rows that go out of a table, and add those that come.
+
+    `gone` are the files that say which positions go: by default the change files themselves.
+    """
+    live = table.live()
+    if unknown := set(removal.positions) - set(live):
+        raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
+    going = {path: len(positions) for path, positions in removal.positions.items()}
+    choice = marking.choose(live.values(), going, table.markable(), marking.LIMITS)
+    rewritten = list(choice.rewritten)
+    table.replace(rewritten, new_files(parts, table, rewritten, changes, removal, gone), changes)
+    if choice.marked:
+        marks = {file.path: removal.positions[file.path] for file in choice.marked}
+        table.mark(marks, f"{table.folder}/deletes/{parts.clock.new_id()}.parquet")
 
 
 def write_frame(parts: Parts, frame: Frame, folder: str, table: WorkingTable | None = None) -> None:
@@ -82,20 +101,12 @@ def replace_rows(parts: Parts, table: WorkingTable, frame: Frame) -> RowCounts:
 
 
 def compact_files(parts: Parts, table: WorkingTable) -> None:
-    """Rewrite the files that are smaller than half the target into as few as needed."""
-    small = [file for file in table.live().values() if file.size < TARGET_FILE_BYTES // 2]
-    if len(small) < 2:
+    """Rewrite the files that are smaller than half the target into as few as needed; and those with marks."""
+    live = sorted(table.live().values(), key=lambda file: file.path)
+    chosen = [file for file in live if file.marked or file.size < TARGET_FILE_BYTES // 2]
+    if len(chosen) < 2 and not any(file.marked for file in chosen):
         return
-    small.sort(key=lambda file: file.path)
-    table.compact(small, new_files(parts, table, small, [], Removal({})))
-
-
-def touched_files(table: WorkingTable, removal: Removal) -> list[FileRef]:
-    """The live files that lose rows."""
-    live = table.live()
-    if unknown := set(removal.positions) - set(live):
-        raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
-    return [live[path] for path in sorted(removal.positions)]
+    table.compact(chosen, new_files(parts, table, chosen, [], Removal({})))
 
 
 def new_files(
@@ -114,7 +125,6 @@ def new_files(
     size = sum(file.size for file in touched) + removal.size
     if size <= parts.settings["driver_rewrite_bytes"]:
         return rewrite_files(parts.warehouse, touched, removal, changes, table.layout, folder)
-    paths = [file.path for file in touched]
-    rows = parts.engine.rewritten(paths, changes, changes if gone is None else gone, table.schema)
+    rows = parts.engine.rewritten(touched, changes, changes if gone is None else gone, table.schema)
     write_frame(parts, rows, folder, table)
     return written_files(parts.warehouse, folder, table.layout)

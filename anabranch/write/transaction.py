@@ -279,9 +279,9 @@ class Transaction(SourceVerbs):
             self._working(table)
 
     def _frame(self, table: WorkingTable, *, positions: bool = False) -> Frame:
-        files = {path: file.size for path, file in sorted(table.live().items())}
+        files = [file for _, file in sorted(table.live().items())]
         check_files(self._parts.warehouse, files)
-        return self._parts.engine.scan(list(files), table.schema, positions=positions)
+        return self._parts.engine.scan(files, table.schema, positions=positions)
 
     # -- other verbs --------------------------------------------------------------------------
 

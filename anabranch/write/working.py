@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.ledger.records import Version
@@ -10,10 +10,14 @@ from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.storage.changes import ATTEMPT, CHANGES, Piece, describe
 from anabranch.storage.commit import CreateTable, DropTable, NewVersion, Step
+from anabranch.storage.deletes import DeleteFile, all_marks, marked_file, write_deletes
 from anabranch.storage.files import FileRef, Layout
 from anabranch.storage.stage import Staged, stage_edit, stage_new_table
 from anabranch.storage.tables import TableReader, decoding
 from anabranch.storage.types import has_collections
+
+MARKS_FORMAT = 2
+"""The version of Iceberg's format in which rows are marked by delete files."""
 
 
 @dataclass
@@ -27,6 +31,10 @@ class WorkingTable:
     base: Mapping[str, FileRef] | None = None
     added: dict[str, FileRef] = field(default_factory=dict)
     removed: dict[str, FileRef] = field(default_factory=dict)
+    marked: dict[str, FileRef] = field(default_factory=dict)
+    """Files of the base in which this transaction marked rows as gone, or marked them anew."""
+    deletes: DeleteFile | None = None
+    """The delete file with all marks, if this transaction wrote one."""
     pieces: list[Piece] = field(default_factory=list)
     appends_only: bool = True
     compacted: bool = False
@@ -72,8 +80,16 @@ class WorkingTable:
 
     def live(self) -> dict[str, FileRef]:
         """The files that hold the table's rows now, as the transaction sees them."""
-        kept = {path: file for path, file in self.base_files().items() if path not in self.removed}
+        base = self.base_files()
+        kept = {path: self.marked.get(path, file) for path, file in base.items() if path not in self.removed}
         return kept | self.added
+
+    def markable(self) -> frozenset[str]:
+        """The files in which rows can be marked as gone: those of the base, where Iceberg knows of marks."""
+        metadata = self.reader.metadata(self.version.metadata_location)
+        if metadata.format_version != MARKS_FORMAT:
+            return frozenset()
+        return frozenset(self.base_files().keys() - self.removed.keys())
 
     def field_ids(self) -> dict[str, int]:
         """Iceberg's ids of the columns, where Spark can write them for the whole row."""
@@ -103,6 +119,14 @@ class WorkingTable:
         self.added.update((file.path, file) for file in come)
         self.pieces.extend(Piece("~", path) for path in changes)
 
+    def mark(self, positions: Mapping[str, Sequence[int]], path: str) -> None:
+        """Rows of files of the base go: a new delete file at `path` says so, and all that was said before."""
+        self.appends_only = False
+        live, warehouse = self.live(), self.reader.warehouse
+        marks = all_marks(warehouse, live, positions)
+        self.deletes = write_deletes(warehouse, marks, path)
+        self.marked.update((at, marked_file(live[at], marks[at], path)) for at in marks)
+
     def clear(self) -> int:
         """All rows were removed; how many there were."""
         # Also where there is nothing to remove: what follows must not join what others add meanwhile.
@@ -110,7 +134,7 @@ class WorkingTable:
         live = self.live()
         if not live:
             return 0
-        self.pieces.extend(Piece("-", path) for path in sorted(live))
+        self.pieces.extend(Piece("-", path, live[path].deletes) for path in sorted(live))
         self.removed.update((path, file) for path, file in live.items() if path not in self.added)
         self.added.clear()
         return sum(file.rows for file in live.values())
@@ -153,6 +177,8 @@ class WorkingTable:
         if not self.appends_only:
             side_file = f"{self.folder}/changes/{file_name}.json"
             summary[CHANGES] = describe(self.reader.warehouse, self.pieces, side_file)
+        marked_in = {path for file in self.live().values() for path in file.deletes}
+        deletes = [self.deletes] if self.deletes is not None and self.deletes.path in marked_in else []
         with decoding(f'the metadata of "{self.name}"'):
             return stage_edit(
                 self.reader,
@@ -162,4 +188,6 @@ class WorkingTable:
                 added=self.added.values(),
                 summary=summary,
                 name=str(self.name),
+                deletes=deletes,
+                marked_in=marked_in,
             )

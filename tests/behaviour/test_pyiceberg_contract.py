@@ -22,14 +22,23 @@ from pyiceberg.io.pyarrow import (
     parquet_path_to_id_mapping,
     schema_to_pyarrow,
 )
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntryStatus
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestWriterV2,
+)
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema, index_name_by_id
 from pyiceberg.serializers import FromInputFile, ToOutputFile
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata, new_table_metadata
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
@@ -47,7 +56,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from anabranch.ledger import tables
-from anabranch.storage.stage import _applied
+from anabranch.storage.stage import _applied, _DeletesWriter
 
 SCHEMA = Schema(NestedField(1, "id", LongType()), NestedField(2, "word", StringType()))
 ID = UUID(int=7)
@@ -302,6 +311,70 @@ def test_the_hooks_of_a_snapshot_producer_are_where_they_were() -> None:
     expected = ["operation", "transaction", "io", "commit_uuid", "snapshot_properties", "branch"]
     assert list(inspect.signature(_OverwriteFiles).parameters) == expected
     assert set(inspect.signature(_MergeAppendFiles).parameters) == set(expected)
+
+
+def test_a_manifest_writer_says_what_it_lists_where_ours_says_deletes(tmp_path: Path) -> None:
+    """pyiceberg's own knows data only. If this fails, `_DeletesWriter` may go."""
+    assert list(inspect.signature(ManifestWriterV2).parameters) == [
+        "spec",
+        "schema",
+        "output_file",
+        "snapshot_id",
+        "avro_compression",
+    ]
+    for kind, content, said in (
+        (ManifestWriterV2, ManifestContent.DATA, "data"),
+        (_DeletesWriter, ManifestContent.DELETES, "deletes"),
+    ):
+        output = IO.new_output(f"file://{tmp_path}/{said}.avro")
+        writer = kind(UNPARTITIONED_PARTITION_SPEC, SCHEMA, output, 7, "deflate")
+        assert writer.content() == content
+        assert writer._meta["content"] == said
+
+
+def test_a_summary_is_made_after_the_manifests_and_counts_delete_files(staging: Staging) -> None:
+    """`_Replace` adds delete files to what is counted, once what is listed is written."""
+    source = inspect.getsource(_SnapshotProducer._commit)
+    assert source.index("self._manifests()") < source.index("self._summary(")
+    collected = SnapshotSummaryCollector()
+    marks = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path="file:///d",
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=3,
+        file_size_in_bytes=9,
+    )
+    collected.add_file(marks, SCHEMA)
+    assert collected.build() == {
+        "added-files-size": "9",
+        "added-position-delete-files": "1",
+        "added-delete-files": "1",
+        "added-position-deletes": "3",
+    }
+
+
+def test_delete_files_apply_by_path_and_sequence_number(staging: Staging) -> None:
+    """How other readers find ours: one delete file for several data files is looked up by its bounds."""
+    file = staging.file(1, 2)
+    index = DeleteFileIndex()
+    bounds = {2147483546: file.file_path.encode()}
+    marks = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path="file:///d",
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=1,
+        file_size_in_bytes=9,
+        lower_bounds=bounds,
+        upper_bounds={2147483546: b"file:///zzz"},
+        spec_id=0,
+    )
+    marks._spec_id = 0
+    index.add_delete_file(ManifestEntry.from_args(data_file=marks, sequence_number=5))
+    staging.edit(added=[file])
+    [read] = staging.live()
+    assert [len(index.for_data_file(number, read)) for number in (4, 5, 6)] == [1, 1, 0]
 
 
 # -- metadata -------------------------------------------------------------------------------------

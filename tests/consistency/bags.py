@@ -15,6 +15,8 @@ from anabranch.errors import UnknownTable
 from anabranch.ledger.records import Version
 from anabranch.names import TableName
 from anabranch.read.view import change_pieces, live_files
+from anabranch.storage.changes import Piece
+from anabranch.storage.files import FileRef
 
 Bag = Counter[tuple[Any, ...]]
 
@@ -42,7 +44,7 @@ def contents(lake: ab.Lake, version: Version, columns: tuple[str, ...]) -> Bag:
     """A version's rows, from its files, in the given columns."""
     found: Bag = Counter()
     for file in live_files(lake._parts, version):
-        found.update(_rows(file.path, columns))
+        found.update(_live(file, columns))
     return found
 
 
@@ -50,7 +52,7 @@ def changes(lake: ab.Lake, before: Version | None, after: Version) -> Bag:
     """What leads from one version to another, from the pieces of the change, consolidated."""
     found: Bag = Counter()
     for piece in change_pieces(lake._parts, before, after):
-        rows = _rows(piece.path, after.schema.names)
+        rows = _live(piece, after.schema.names)
         match piece.sign:
             case "+":
                 found.update(rows)
@@ -94,6 +96,17 @@ def check_history(lake: ab.Lake, name: str, *, neighbours: bool = False) -> list
 
 def _consolidated(weighted: Bag) -> Bag:
     return Counter({row: weight for row, weight in weighted.items() if weight})
+
+
+def _live(file: FileRef | Piece, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """A file's rows but those that delete files mark as gone."""
+    marked = {place for path in file.deletes for named, place in _marks(path) if named == file.path}
+    return [row for place, row in enumerate(_rows(file.path, columns)) if place not in marked]
+
+
+@lru_cache(maxsize=500)
+def _marks(path: str) -> list[tuple[Any, ...]]:
+    return _rows(path, ("file_path", "pos"))
 
 
 @lru_cache(maxsize=5000)

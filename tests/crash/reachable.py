@@ -108,4 +108,6 @@ def _change_files(text: str | None) -> Iterator[str]:
     if "file" in changes:
         yield changes["file"]
         changes = json.loads(Path(changes["file"].removeprefix("file://")).read_text())
-    yield from (path for _, path in changes["pieces"])
+    for _, path, *deletes in changes["pieces"]:
+        yield path
+        yield from (one for listed in deletes for one in listed)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Row
 
-from anabranch.engine.base import Checksum
+from anabranch.engine.base import Checksum, Stored
 from anabranch.errors import AnabranchError, EngineFailed, InvalidQuery, InvalidValue, SqlSyntax
 from anabranch.names import HIDDEN_PREFIX
 from anabranch.render.dialect import DUCKDB, Dialect
@@ -155,12 +155,14 @@ class DuckEngine:
         weights = self._net(_together(sides), WEIGHT).column(WEIGHT).to_numpy()
         return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
 
-    def scan(self, paths: Sequence[str], schema: Schema, *, positions: bool = False) -> DuckFrame:
-        """The rows of Parquet files; with `positions` also `__file` and `__position`."""
+    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> DuckFrame:
+        """The rows of files; with `positions` also `__file` and `__position`."""
         declared = to_arrow(schema)
-        parts = [declared_rows(_read(path), declared) for path in paths]
-        if positions:
-            parts = [_placed(rows, path) for rows, path in zip(parts, paths, strict=True)]
+        parts = [_placed(declared_rows(_read(file.path), declared), file.path) for file in files]
+        parts = [_unmarked(rows, file) for rows, file in zip(parts, files, strict=True)]
+        if not positions:
+            parts = [rows.drop_columns([FILE, POSITION]) for rows in parts]
+        else:
             declared = pa.schema([*declared, *(pa.field(*column) for column in _CHANGE[1:])])
         return DuckFrame(pa.concat_tables(parts) if parts else declared.empty_table())
 
@@ -173,14 +175,14 @@ class DuckEngine:
     # -- changes ------------------------------------------------------------------------------
 
     def weighted(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> DuckFrame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
         rows = self.change(plus, minus, weighted, schema).arrow
         return DuckFrame(self._net(rows.rename_columns([*schema.names, "_weight"]), "_weight"))
 
     def change(
-        self, plus: Sequence[str], minus: Sequence[str], weighted: Sequence[str], schema: Schema
+        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
     ) -> DuckFrame:
         """The same rows with their weight in `__weight`."""
         parts = [_weighted(self.scan(plus, schema).arrow, 1), _weighted(self.scan(minus, schema).arrow, -1)]
@@ -204,7 +206,7 @@ class DuckEngine:
         )
         return DuckFrame(fitting.append_column(WEIGHT, weight))
 
-    def located(self, changes: Sequence[str], live: Sequence[str], schema: Schema) -> DuckFrame:
+    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> DuckFrame:
         """File and position of the stored rows that change files take away."""
         same = " AND ".join(
             f"stored.{_quoted(name)} IS NOT DISTINCT FROM gone.{_quoted(name)}" for name in schema.names
@@ -258,7 +260,7 @@ class DuckEngine:
         return pc.choose(rows.column(f"{_PICK}{i}").cast(pa.int64()), *candidates)
 
     def rewritten(
-        self, touched: Sequence[str], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> DuckFrame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         rows = self.scan(touched, schema, positions=True).arrow
@@ -328,6 +330,15 @@ def _read(path: str, columns: list[str] | None = None) -> pa.Table:
 def _placed(rows: pa.Table, path: str) -> pa.Table:
     rows = rows.append_column(FILE, pa.array([path] * rows.num_rows, pa.string()))
     return rows.append_column(POSITION, pa.array(np.arange(rows.num_rows, dtype=np.int64)))
+
+
+def _unmarked(rows: pa.Table, file: Stored) -> pa.Table:
+    """The rows of a file that no delete file marks."""
+    if not file.deletes:
+        return rows
+    marks = pa.concat_tables([_read(path, ["file_path", "pos"]) for path in file.deletes])
+    gone = marks.filter(pc.equal(marks["file_path"], file.path))["pos"].combine_chunks()
+    return rows.filter(pc.invert(pc.is_in(rows[POSITION], gone)))
 
 
 def _changes(paths: Sequence[str], schema: Schema) -> pa.Table:

@@ -7,6 +7,8 @@ import itertools
 from collections import Counter
 from functools import lru_cache
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +16,7 @@ import anabranch as ab
 from anabranch.errors import AmbiguousRows, VersionExpired
 from anabranch.names import TableName
 from anabranch.read.view import change_pieces
+from anabranch.storage.changes import Piece
 from anabranch.storage.files import WEIGHT
 from tests.laws.model import COLUMNS, DDL, Bag, Compact, Maintain, Row, Step, Together, Verb, added, bag_of
 
@@ -124,14 +127,16 @@ class Player:
                 pieces = change_pieces(parts, moments[a].version(name), moments[b].version(name))
                 change: Counter[Row] = Counter()
                 for piece in pieces:
-                    for row, weight in weighted(piece.sign, piece.path).items():
+                    for row, weight in weighted(piece).items():
                         change[row] += weight
                 assert added(self.at[a][table], change) == self.at[b][table], f"{table} from {a} to {b}"
 
-    def _weighted(self, sign: str, path: str) -> Counter[Row]:
-        parts = self.lake._parts
-        with parts.warehouse.open(path) as stream:
-            rows = pq.read_table(stream)
+    def _weighted(self, piece: Piece) -> Counter[Row]:
+        rows, sign = self._rows(piece.path), piece.sign
+        for marks in map(self._rows, piece.deletes):
+            gone = marks.filter(pc.equal(marks["file_path"], piece.path))["pos"].to_pylist()
+            assert len(piece.deletes) == 1, "there is one delete file at most"
+            rows = rows.filter(pa.array([place not in gone for place in range(rows.num_rows)], pa.bool_()))
         fixed = [1 if sign == "+" else -1] * rows.num_rows
         weights = rows.column(WEIGHT).to_pylist() if sign == "~" else fixed
         change: Counter[Row] = Counter()
@@ -139,6 +144,10 @@ class Player:
         for *row, weight in zip(*columns, weights, strict=True):
             change[tuple(row)] += weight
         return change
+
+    def _rows(self, path: str) -> pa.Table:
+        with self.lake._parts.warehouse.open(path) as stream:
+            return pq.read_table(stream)
 
     def check_frames(self, table: str, a: int, b: int) -> None:
         """What people read through Spark says the same: net weights, spelled rows, contents."""

@@ -708,7 +708,7 @@ def test_weighing_asks_nothing_of_the_engine(fused, clock, monkeypatch):
 
 def test_where_nothing_changed_no_file_is_looked_into(fused, clock, monkeypatch):
     minute(fused, clock, 5)
-    monkeypatch.setattr("anabranch.refresh.sources.rows_in", lambda *_: pytest.fail("a file was looked into"))
+    monkeypatch.setattr("anabranch.storage.live.rows_in", lambda *_: pytest.fail("a file was looked into"))
     for _ in range(3):
         assert minute(fused, clock).unchanged == ("by_region",)
     assert fuse(fused).pending_changes == 0

@@ -45,19 +45,24 @@ def reader(warehouse: Warehouse) -> SimpleNamespace:
 
 @pytest.mark.parametrize("count", [0, 1, MAX_INLINE_PIECES, MAX_INLINE_PIECES + 1, 500])
 def test_pieces_are_read_as_they_were_described_however_many(warehouse, count):
-    pieces = [Piece("+-~"[i % 3], f"file:///some where/ß-{i}.parquet") for i in range(count)]
+    deletes = [(), ("file:///ü/d.parquet",)]
+    pieces = [
+        Piece("+-~"[i % 3], f"file:///some where/ß-{i}.parquet", deletes[i % 7 == 3]) for i in range(count)
+    ]
     side = f"{warehouse.uri}/t/changes/side.json"
     text = describe(warehouse, pieces, side)
     shot = snapshot(1, None, text)
-    assert pieces_of(reader(warehouse), shot, "t") == pieces
+    assert pieces_of(reader(warehouse), None, shot, "t") == pieces
     needed = summary_files(warehouse, shot, "t")
-    assert [path for path in needed if path != side] == [piece.path for piece in pieces]
+    assert [path for path in needed if path != side] == [
+        path for piece in pieces for path in (piece.path, *piece.deletes)
+    ]
     assert (side in needed) is (count > MAX_INLINE_PIECES)
     assert len(text) < 10_000
 
 
 def test_a_replacement_by_another_client_changed_nothing(warehouse):
-    assert pieces_of(reader(warehouse), snapshot(1, None, None, Operation.REPLACE), "t") == []
+    assert pieces_of(reader(warehouse), None, snapshot(1, None, None, Operation.REPLACE), "t") == []
     assert summary_files(warehouse, snapshot(1, None, None), "t") == []
 
 
@@ -75,7 +80,7 @@ def test_a_replacement_by_another_client_changed_nothing(warehouse):
 )
 def test_a_summary_that_cannot_be_read_is_damage(warehouse, text):
     with pytest.raises(Damaged) as caught:
-        pieces_of(reader(warehouse), snapshot(1, None, text), "orders")
+        pieces_of(reader(warehouse), None, snapshot(1, None, text), "orders")
     assert caught.value.code == "AB402"
     assert '"orders"' in caught.value.message
 
@@ -88,7 +93,9 @@ def test_the_pieces_between_two_snapshots_are_those_of_the_steps_between(warehou
     live = {None: (), 1: ("x",), 2: ("x", "y"), 3: ("y", "z")}
     looking = SimpleNamespace(
         warehouse=warehouse,
-        files=lambda metadata, number, name: [SimpleNamespace(path=path) for path in live[number]],
+        files=lambda metadata, number, name: [
+            SimpleNamespace(path=path, deletes=()) for path in live[number]
+        ],
     )
 
     def between(since: int | None, until: int | None) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from anabranch.errors import Damaged
 from anabranch.schema import Schema
 from anabranch.sql.ddl import parse_schema
-from anabranch.storage.files import WEIGHT, Layout, added_rows, write_rows
+from anabranch.storage.changes import Piece, Signed
+from anabranch.storage.files import WEIGHT, FileRef, Layout, added_rows, write_rows
 from anabranch.storage.merge import change_size, find_rows
 from anabranch.storage.small import small_change
 from anabranch.storage.warehouse import Warehouse
@@ -111,11 +113,18 @@ def test_rows_are_added_as_often_as_their_weight_says() -> None:
     assert added_rows(change)["k"].to_pylist() == [1, 1, 3]
 
 
+def signed(
+    plus: Sequence[FileRef] = (), minus: Sequence[FileRef] = (), weighted: Sequence[str] = ()
+) -> Signed:
+    files = [Piece("+", file.path) for file in plus] + [Piece("-", file.path) for file in minus]
+    return Signed.of([*files, *(Piece("~", path) for path in weighted)])
+
+
 def test_a_small_change_is_added_up_here(place: Place) -> None:
     schema = parse_schema("k BIGINT, s STRING, x DOUBLE")
     plus, minus = place.file([(1, "a", 1.0), (2, None, NAN)]), place.file([(1, "a", 1.0), (3, "c", 0.0)])
     weighted = place.change([(2, None, NAN, 1), (3, "c", -0.0, 1)])
-    found = small_change(place.warehouse, [plus.path], [minus.path], weighted, schema)
+    found = small_change(place.warehouse, signed([plus], [minus], weighted), schema)
     assert found is not None
     assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 2}]
 
@@ -123,7 +132,7 @@ def test_a_small_change_is_added_up_here(place: Place) -> None:
 def test_a_file_that_came_and_went_leaves_nothing(place: Place) -> None:
     file, other = place.file([(1, "a", 1.0)]), place.file([(2, "b", 1.0)])
     schema = parse_schema("k BIGINT, s STRING, x DOUBLE")
-    found = small_change(place.warehouse, [file.path, other.path], [file.path], [], schema)
+    found = small_change(place.warehouse, signed([file, other], [file]), schema)
     assert found is not None
     assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 1}]
 
@@ -131,11 +140,11 @@ def test_a_file_that_came_and_went_leaves_nothing(place: Place) -> None:
 def test_only_the_columns_that_are_read_are_compared(place: Place) -> None:
     schema = Schema(parse_schema("k BIGINT, s STRING").columns[:1])
     change = place.change([(1, "a", 1.0, -1), (1, "b", 1.0, 1), (2, "c", 1.0, 1)])
-    found = small_change(place.warehouse, [], [], change, schema)
+    found = small_change(place.warehouse, signed(weighted=change), schema)
     assert found is not None
     assert found.to_pylist() == [{"k": 2, WEIGHT: 1}]
 
 
 def test_rows_with_lists_are_left_to_the_engine(place: Place) -> None:
     schema = parse_schema("k ARRAY<INT>")
-    assert small_change(place.warehouse, [place.file([(1, "a", 1.0)]).path], [], [], schema) is None
+    assert small_change(place.warehouse, signed([place.file([(1, "a", 1.0)])]), schema) is None

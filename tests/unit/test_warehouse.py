@@ -9,7 +9,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import InvalidLocation
-from anabranch.storage.warehouse import MAX_LOCATION_LENGTH, StoredFile, Warehouse, same_path, warehouse_uri
+from anabranch.paths import same_path
+from anabranch.storage.warehouse import MAX_LOCATION_LENGTH, StoredFile, Warehouse, warehouse_uri
 
 STRANGE_BUT_GOOD = [
     "plain",

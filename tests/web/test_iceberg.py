@@ -8,6 +8,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, RESTError, UnauthorizedError
 
 from anabranch.names import TableName
+from tests.marks.forced import marked, marking_always
 from tests.web.conftest import TOKEN
 
 
@@ -50,6 +51,17 @@ def test_what_is_loaded_is_the_current_version(catalog, shop):
         )
     shop.create_table("empty", "id INT")
     assert catalog.load_table("main.empty").scan().to_arrow().num_rows == 0
+
+
+def test_rows_that_are_marked_as_gone_are_not_served(catalog, shop):
+    with marking_always():
+        shop.delete("orders", where="id = 1")
+        shop.refresh_stream_table("report")
+    assert marked(shop, "orders") == 1
+    for name in ("orders", "by_region", "report"):
+        served = catalog.load_table(f"main.{name}").scan()
+        assert sorted_rows(served.to_arrow()) == sorted_rows(shop.arrow(name))
+        assert served.count() == shop.arrow(name).num_rows
 
 
 def test_hidden_columns_are_in_no_schema(catalog, shop):

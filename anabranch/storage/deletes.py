@@ -1,0 +1,133 @@
+"""Position delete files: which rows of which data files are marked as gone.
+
+Iceberg's form: rows of file path and position, sorted. A version of a table that we write has one at
+most: whoever marks more rows writes one that has them all, and the older one is no longer listed. So
+readers open one small file more, however often rows were marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.conversions import to_bytes
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.typedef import Record
+from pyiceberg.types import LongType, StringType
+
+from anabranch.storage.files import FileRef, read_file, write_parquet
+from anabranch.storage.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from anabranch.engine.base import Stored
+
+# Iceberg reserves these names and ids.
+_PATH, _PATH_ID = "file_path", 2147483546
+_PLACE, _PLACE_ID = "pos", 2147483545
+_SCHEMA = pa.schema(
+    [
+        pa.field(_PATH, pa.string(), nullable=False, metadata={"PARQUET:field_id": str(_PATH_ID)}),
+        pa.field(_PLACE, pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(_PLACE_ID)}),
+    ]
+)
+_NONE = np.empty(0, dtype=np.int64)
+
+Marks = Mapping[str, np.ndarray]
+"""Positions that are marked, ascending, each once, per data file."""
+
+
+@dataclass(frozen=True)
+class DeleteFile:
+    """A position delete file that was written, and how Iceberg enters it."""
+
+    path: str
+    entry: DataFile = field(repr=False, compare=False)
+
+
+def write_deletes(warehouse: Warehouse, marks: Marks, path: str) -> DeleteFile:
+    """Write marks, at least one, as a delete file."""
+    files = sorted(marks)
+    numbers = np.repeat(np.arange(len(files), dtype=np.int32), [len(marks[file]) for file in files])
+    places = np.concatenate([np.sort(marks[file]) for file in files])
+    named = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(files, pa.string()))
+    rows = pa.table([named.cast(pa.string()), pa.array(places, pa.int64())], schema=_SCHEMA)
+    size, _ = write_parquet(warehouse, rows, path)
+    bounds = [
+        {
+            _PATH_ID: to_bytes(StringType(), files[end]),
+            _PLACE_ID: to_bytes(LongType(), int(outermost(places))),
+        }
+        for end, outermost in ((0, np.min), (-1, np.max))
+    ]
+    entry = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=rows.num_rows,
+        file_size_in_bytes=size,
+        # Paths are never cut off here: where both bounds are the same, all marks are in that one file.
+        lower_bounds=bounds[0],
+        upper_bounds=bounds[1],
+        sort_order_id=None,
+        spec_id=0,
+        equality_ids=None,
+        key_metadata=None,
+    )
+    return DeleteFile(path, entry)
+
+
+def read_deletes(warehouse: Warehouse, path: str) -> Marks:
+    """What a delete file marks, in files that may be gone long since."""
+    rows = read_file(warehouse, path, [_PATH, _PLACE]).combine_chunks()
+    if not rows.num_rows:
+        return {}
+    named = rows[_PATH].combine_chunks().cast(pa.string()).dictionary_encode()
+    numbers = named.indices.to_numpy()
+    places = rows[_PLACE].to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers))[:-1]
+    parts = np.split(places[order], ends)
+    return {file: np.unique(part) for file, part in zip(named.dictionary.to_pylist(), parts, strict=True)}
+
+
+class Deleted:
+    """The marks in data files; every delete file is read once."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self._read: dict[str, Marks] = {}
+
+    def positions(self, file: Stored) -> np.ndarray:
+        """The positions in a file that are marked, ascending, each once."""
+        found = [self._marks(path).get(file.path, _NONE) for path in file.deletes]
+        return united(found)
+
+    def _marks(self, path: str) -> Marks:
+        if path not in self._read:
+            self._read[path] = read_deletes(self._warehouse, path)
+        return self._read[path]
+
+
+def united(positions: list[np.ndarray]) -> np.ndarray:
+    """Positions of several lists, ascending, each once."""
+    return np.unique(np.concatenate([_NONE, *positions]))
+
+
+def all_marks(warehouse: Warehouse, files: Mapping[str, FileRef], more: Mapping[str, Sequence[int]]) -> Marks:
+    """The marks in some files, and `more`."""
+    deleted = Deleted(warehouse)
+    marked = sorted(path for path, file in files.items() if file.deletes or path in more)
+    return {
+        path: united([deleted.positions(files[path]), np.asarray(more.get(path, _NONE), dtype=np.int64)])
+        for path in marked
+    }
+
+
+def marked_file(file: FileRef, marks: np.ndarray, deletes: str) -> FileRef:
+    """A file in which these rows are marked, all in one delete file."""
+    rows = file.rows + file.marked - len(marks)
+    return replace(file, rows=rows, deletes=(deletes,), marked=len(marks))
