@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 import sqlglot
 
 import anabranch as ab
 from anabranch.names import TableName
 from anabranch.read.view import live_files
+from anabranch.storage.deletes import Deleted
+from anabranch.storage.files import FileRef
 from bench.harness import timed
 
 
@@ -19,9 +23,34 @@ def opened(lake: ab.Lake, tables: Iterable[str]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     moment = lake._parts.catalog.moment()
     for table in tables:
-        paths = [file.path for file in live_files(lake._parts, moment.version(TableName.parse(table)))]
-        connection.read_parquet([path.removeprefix("file://") for path in paths]).create_view(table)
+        files = live_files(lake._parts, moment.version(TableName.parse(table)))
+        _enter(connection, table, files, Deleted(lake._parts.warehouse))
     return connection
+
+
+def _enter(
+    connection: duckdb.DuckDBPyConnection, table: str, files: Sequence[FileRef], deleted: Deleted
+) -> None:
+    """Name the rows of files, but those that are marked as gone."""
+    paths = [_plain(file) for file in files]
+    if not any(file.marked for file in files):
+        connection.read_parquet(paths).create_view(table)
+        return
+    positions = {_plain(file): deleted.positions(file) for file in files}
+    marks = {
+        "marked_in": [path for path, found in positions.items() for _ in found],
+        "marked_at": np.concatenate(list(positions.values())),
+    }
+    connection.register(f"{table}_marks", pa.table(marks))
+    connection.read_parquet(paths, filename=True, file_row_number=True).create_view(f"{table}_files")
+    connection.execute(
+        f"CREATE VIEW {table} AS SELECT * EXCLUDE (filename, file_row_number) FROM {table}_files "
+        f"ANTI JOIN {table}_marks ON filename = marked_in AND file_row_number = marked_at"
+    )
+
+
+def _plain(file: FileRef) -> str:
+    return file.path.removeprefix("file://")
 
 
 def translated(text: str) -> str:

@@ -14,6 +14,7 @@ from bench import duck
 from bench.rounds import change_every_table, change_orders, share_of_orders
 from bench.turns import QUERIES
 from tests.engines.lakes import duck_lake
+from tests.marks.forced import marked, marking_always
 from tests.tpch.data import generate, load
 from tests.tpch.rounds import KEYS
 
@@ -100,3 +101,14 @@ def test_the_peer_understands_every_query(unchanged: ab.Lake, tmp_path: Path, qu
         file = tmp_path / "rows.parquet"
         _, rows = duck.computed(connection, text, file)
         assert pq.read_table(file).num_rows == rows
+
+
+def test_the_peer_reads_no_rows_that_are_marked_as_gone(tmp_path):
+    with duck_lake(tmp_path / "lake") as lake:
+        lake.create_table("orders", "id BIGINT")
+        lake.insert("orders", [(number,) for number in range(10)])
+        with marking_always():
+            lake.delete("orders", where="id % 3 = 0")
+        assert marked(lake, "orders") == 4
+        with duck.opened(lake, ["orders"]) as connection:
+            assert connection.sql("SELECT count(*), sum(id) FROM orders").fetchall() == [(6, 27)]
