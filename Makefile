@@ -17,7 +17,7 @@ demo: java $(VENV)/runtime.stamp ## Set up if needed, then show what anabranch d
 	@$(BIN)/python -m anabranch.demo
 
 test: java browser $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
-	$(BIN)/pytest -q -m "not spark and not slow" -n 2 --dist loadfile
+	$(BIN)/pytest -q -m "not spark and not slow" -n 3 --dist loadfile
 	$(BIN)/pytest -q -m "spark and not slow" -n 2 --dist loadfile
 
 check: $(VENV)/dev.stamp ## Lint, formatting, types, import contracts, stray words
