@@ -191,6 +191,18 @@ _SETTINGS = (
         _whole(0, 1 << 40),
         "up to how many bytes of Parquet a row-level write rewrites without a Spark job",
     ),
+    Setting(
+        "driver_rows",
+        "50000",
+        _whole(0, 1 << 20),
+        "up to how many rows of a table a refresh reads without a Spark job, if little changed; 0: never",
+    ),
+    Setting(
+        "driver_lookup_bytes",
+        str(512 << 20),
+        _whole(0, 1 << 40),
+        "up to how many bytes of Parquet a refresh looks into for a few rows without a Spark job",
+    ),
 )
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _SETTINGS}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from anabranch.algebra.plan import Cut, Delta, Scan, Stored, is_empty
+from anabranch.algebra.plan import Cut, Delta, Plan, Scan, Stored, is_empty
 from anabranch.delta.cuts import cut
 from anabranch.delta.root import Maintained
 from anabranch.delta.simplify import simplify
@@ -23,10 +23,11 @@ from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, FullDefinition, Kept, contents, recomputed
 from anabranch.refresh.loops import Say, fill_loops, follow_loops, silent
+from anabranch.refresh.nearby import computed_here
 from anabranch.refresh.sources import Sources
 from anabranch.render.dialect import SPARK, Dialect
 from anabranch.render.statement import Leaf, Rendered, render
-from anabranch.write.merge import apply_change
+from anabranch.write.merge import apply_change, apply_rows
 from anabranch.write.rewrite import RowCounts, replace_rows
 from anabranch.write.working import WorkingTable
 
@@ -116,6 +117,11 @@ def _apply(
     statements = change_statements(kept.maintained, changed, parts.engine.dialect, known=known)
     if not statements:
         return RowCounts()
+    if known is not None:
+        plan = change_plan(kept.maintained, changed, known)
+        here = computed_here(plan, table, sources, known, questions=2 * len(statements))
+        if here is not None:
+            return apply_rows(parts, table, here)
     steps: dict[str, Frame] = {}
     folders: list[str] = []
 
@@ -143,6 +149,12 @@ def _apply(
 
 
 @lru_cache(maxsize=1024)
+def change_plan(kept: Maintained, changed: frozenset[str], known: Known) -> Plan:
+    """The change of what is stored, given which tables changed, and how large they are."""
+    return simplify(kept.change, changed=changed, known=known)
+
+
+@lru_cache(maxsize=1024)
 def change_statements(
     kept: Maintained, changed: frozenset[str], dialect: Dialect = SPARK, *, known: Known | None = FEW
 ) -> Statements:
@@ -150,7 +162,7 @@ def change_statements(
 
     `known`: what is known of the sizes of what they read, if the changes are small.
     """
-    plan = simplify(kept.change, changed=changed, known=known or NOTHING)
+    plan = change_plan(kept, changed, known or NOTHING)
     if not changed or is_empty(plan):
         return ()
     steps = cut(plan)

@@ -5,21 +5,26 @@ A table is either as committed, or staged: changed by this very refresh, and not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from anabranch.algebra.plan import At, Delta, Scan
+from anabranch.algebra.plan import At, Delta, Scan, Stored
 from anabranch.delta.together import Known
 from anabranch.engine.base import Frame
+from anabranch.here.interpret import Keyed
 from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
 from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema, has_floats, has_map
 from anabranch.storage.changes import Piece, Signed
-from anabranch.storage.files import FileRef, check_files
+from anabranch.storage.files import WEIGHT, FileRef, check_files
 from anabranch.storage.live import LiveRows
+from anabranch.storage.lookup import look_up
+from anabranch.storage.scan import read_rows
 from anabranch.storage.small import net_rows, small_change
+from anabranch.storage.values import key_values
 from anabranch.write.working import WorkingTable
 
 FEW_BYTES = 32 << 20
@@ -119,12 +124,58 @@ class Sources:
             return self.computed[name]
         if isinstance(leaf, Delta):
             return self._change(name, leaf)
+        return self._scan(*self._files(leaf))
+
+    def _files(self, scan: Scan) -> tuple[Collection[FileRef], Schema]:
+        """The files of a table at one end, and what stands in them."""
+        name = TableName.parse(scan.table)
         table = self.staged.get(name)
-        if table is not None and leaf.at is not At.SINCE:
-            return self.stored(table)
+        if table is not None and scan.at is not At.SINCE:
+            return table.live().values(), table.schema
         before, after = self._interval(name)
-        version = before if leaf.at is At.SINCE else after
-        return self._scan(live_files(self.parts, version), version.schema)
+        version = before if scan.at is At.SINCE else after
+        return live_files(self.parts, version), version.schema
+
+    def has_many(self, scan: Scan, most: int) -> bool:
+        """Whether a table has more rows than `most`, or more than is read here."""
+        if TableName.parse(scan.table) in self.computed:
+            return True
+        files, _ = self._files(scan)
+        return sum(file.rows for file in files) > most or sum(file.size for file in files) > ONE_TASK_BYTES
+
+    def arrow(self, leaf: Scan | Delta | Stored, own: WorkingTable) -> Any | None:
+        """The rows of a leaf as Arrow data, in its order of columns; None if they can't be read here.
+
+        `own` is the table that is being refreshed. A change has its weights in one more column.
+        """
+        wanted = [name for _, name in leaf.columns]
+        if not wanted:
+            return None
+        if isinstance(leaf, Delta):
+            found = self._small_change(TableName.parse(leaf.table), leaf)
+            return None if found is None else found.select([*wanted, WEIGHT])
+        files, schema = self._kept(leaf, own)
+        check_files(self.parts.warehouse, files)
+        return read_rows(self.parts.warehouse, list(files), _narrow(schema, leaf)).select(wanted)
+
+    def looked_up(
+        self, leaf: Scan | Stored, keys: Mapping[str, Keyed], own: WorkingTable, most: int
+    ) -> Any | None:
+        """A leaf's rows that have one of the values in each of some columns; None if it takes too much."""
+        wanted = [name for _, name in leaf.columns]
+        if not keys or (isinstance(leaf, Scan) and TableName.parse(leaf.table) in self.computed):
+            return None
+        files, schema = self._kept(leaf, own)
+        values = {name: key_values(schema, name, keyed) for name, keyed in keys.items()}
+        size = self.parts.settings["driver_lookup_bytes"]
+        check_files(self.parts.warehouse, files)
+        found = look_up(
+            self.parts.warehouse, list(files), _narrow(schema, leaf), values, rows=most, size=size
+        )
+        return None if found is None else found.select(wanted)
+
+    def _kept(self, leaf: Scan | Stored, own: WorkingTable) -> tuple[Collection[FileRef], Schema]:
+        return self._files(leaf) if isinstance(leaf, Scan) else (own.live().values(), own.schema)
 
     def count(self, name: TableName) -> int:
         """How many rows a table has at the later moment; nobody has counted those that are stored nowhere."""
@@ -149,17 +200,18 @@ class Sources:
         return self.parts.engine.scan(ordered, schema)
 
     def _change(self, name: TableName, leaf: Delta) -> Frame:
-        pieces, schema = self._pieces(name)
-        check_files(self.parts.warehouse, pieces)
-        signed = Signed.of(pieces)
-        # Only what is read: rows that differ elsewhere cancel, and needn't be computed with.
-        wanted = {own for _, own in leaf.columns}
-        narrow = Schema(tuple(column for column in schema if column.name in wanted))
-        here = small_change(self.parts.warehouse, signed, narrow)
+        here = self._small_change(name, leaf)
         if here is not None:
             return self.parts.engine.from_arrow(here)
         self.large.add(name)
-        return self.parts.engine.change(signed.plus, signed.minus, signed.weighted, narrow)
+        pieces, schema = self._pieces(name)
+        signed = Signed.of(pieces)
+        return self.parts.engine.change(signed.plus, signed.minus, signed.weighted, _narrow(schema, leaf))
+
+    def _small_change(self, name: TableName, leaf: Delta) -> Any | None:
+        pieces, schema = self._pieces(name)
+        check_files(self.parts.warehouse, pieces)
+        return small_change(self.parts.warehouse, Signed.of(pieces), _narrow(schema, leaf))
 
     def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:
         if name not in self._found:
@@ -181,6 +233,12 @@ class Sources:
             gone = [Piece("-", file.path, file.deletes) for file in live_files(self.parts, before)]
             return gone + change_pieces(self.parts, None, after), after.schema
         return change_pieces(self.parts, before, after), after.schema
+
+
+def _narrow(schema: Schema, leaf: Scan | Delta | Stored) -> Schema:
+    """Only what is read: rows that differ elsewhere cancel, and needn't be computed with."""
+    wanted = {own for _, own in leaf.columns}
+    return Schema(tuple(column for column in schema if column.name in wanted))
 
 
 def _bytes(table: WorkingTable) -> int:

@@ -8,15 +8,17 @@ few rows of large files go, they are but marked as gone.
 from __future__ import annotations
 
 from anabranch.engine.base import Frame
+from anabranch.here.held import Held
 from anabranch.parts import Parts
 from anabranch.storage.equal import comparable
-from anabranch.storage.files import FileRef, Removal, write_change, written_changes
+from anabranch.storage.files import WEIGHT, FileRef, Removal, write_change, written_changes
 from anabranch.storage.merge import (
     ChangeSize,
     change_size,
     find_rows,
     found_by_engine,
 )
+from anabranch.storage.values import arrow_rows
 from anabranch.write.rewrite import RowCounts, new_files, remove_rows, write_frame
 from anabranch.write.working import WorkingTable
 
@@ -33,6 +35,17 @@ def apply_change(parts: Parts, table: WorkingTable, change: Frame, *, few: bool 
     """
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
     changes = _written(parts, parts.engine.to_change(change, table.schema, str(table.name)), folder, few=few)
+    return _applied(parts, table, changes, folder)
+
+
+def apply_rows(parts: Parts, table: WorkingTable, change: Held) -> RowCounts:
+    """The same for a change whose rows are here, in the table's columns and types."""
+    folder = f"{table.folder}/changes/{parts.clock.new_id()}"
+    rows = arrow_rows(change, table.schema.names, WEIGHT)
+    return _applied(parts, table, write_change(parts.warehouse, rows, folder), folder)
+
+
+def _applied(parts: Parts, table: WorkingTable, changes: list[str], folder: str) -> RowCounts:
     size = change_size(parts.warehouse, changes)
     if not size.deleted:
         if size.inserted:

@@ -350,6 +350,7 @@ def test_what_reads_a_table_that_moved_without_rows_is_as_fresh_as_that(shop, cl
 
 
 def test_a_change_that_is_too_much_for_one_task_is_computed_without_asking_for_that(shop, monkeypatch):
+    shop.set("driver_rows", 0)
     shop.create_stream_table("by_region", BY_REGION, refresh_mode="differential")
     sell(shop, 4, amount=50)
     engine = type(shop._parts.engine)

@@ -1,0 +1,384 @@
+"""A change plan, computed here over rows in memory; the engine is asked where that can't be.
+
+It can't be in two places. Where the plan meets a large relation, the engine is asked for the rows that are
+looked up, with the keys in hand: no keys, no question. And what isn't understood here it computes over the
+rows that are held here. Everything in between costs no statement, and what turns out to be empty costs
+nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from anabranch.algebra.plan import (
+    Aggregate,
+    Cut,
+    Delta,
+    Distinct,
+    Filter,
+    Join,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    Rows,
+    Scan,
+    SetOp,
+    Stored,
+    Support,
+    Tally,
+    Top,
+    UnionAll,
+    Values,
+    Window,
+)
+from anabranch.algebra.rebuild import with_inputs
+from anabranch.algebra.scalar import Call, Ref, Scalar, all_of
+from anabranch.delta.small import equalities
+from anabranch.here.groups import aggregated, first_rows, tallied, windowed
+from anabranch.here.held import Held, united
+from anabranch.here.joins import joined
+from anabranch.here.kinds import VOID, Elsewhere, Kind
+from anabranch.here.reach import Far, Leaf, Wide
+from anabranch.here.scalars import Constants
+
+KEY = "__here"
+Keyed = tuple[Kind, Sequence[Any]]
+"""Values to look up, and their type."""
+
+
+class TooDear(Exception):
+    """More than should be done here: the engine does better with the whole of it."""
+
+
+class World(Constants, Protocol):
+    """Where rows come from."""
+
+    most: int
+    """How many rows of a relation are held here."""
+
+    def is_large(self, leaf: Leaf) -> bool:
+        """Whether a relation has more rows than that."""
+        ...
+
+    def rows(self, leaf: Scan | Delta | Stored) -> Held:
+        """The rows of a relation that isn't large, under the leaf's names."""
+        ...
+
+    def look_up(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
+        """The rows of a large relation that have one of the values in each of some columns, by the names of
+        the table; maybe more. None if that isn't for here."""
+        ...
+
+    def ask(self, plan: Plan, cuts: Mapping[str, Held]) -> Held:
+        """The rows of a plan that the engine computes; its cuts are rows that are held here."""
+        ...
+
+
+def interpret(plan: Plan, world: World, *, questions: int) -> Held:
+    """The rows of a plan, with up to so many questions to the engine."""
+    return _Interpreter(world, questions).of(plan)
+
+
+class _Interpreter:
+    """One interpretation; equal parts are computed once."""
+
+    def __init__(self, world: World, questions: int) -> None:
+        self._world = world
+        self._left = questions
+        self._far, self._wide = Far(world.is_large), Wide(world.is_large, world.most)
+        self._done: dict[Plan, Held] = {}
+        self._found: dict[Plan, Held | None] = {}
+        self._cuts: dict[Plan, Cut] = {}
+        self._asked: dict[Plan, Held] = {}
+        self._held: dict[str, Held] = {}
+
+    def of(self, plan: Plan) -> Held:
+        found = self._done.get(plan)
+        if found is None:
+            found = self._done[plan] = self._computed(plan)
+        return found
+
+    def _computed(self, plan: Plan) -> Held:
+        if self._wide(plan):
+            raise TooDear("more rows than are held here")
+        if self._is_one_question(plan) and not self._is_near(plan):
+            return self._ask(self._question(plan))
+        try:
+            found = self._native(plan)
+        except Elsewhere:
+            if isinstance(plan, Scan | Delta | Stored):
+                raise TooDear("rows that can't be held here") from None
+            found = self._ask(with_inputs(plan, self._cut))
+        if len(found) > self._world.most * 4:
+            raise TooDear("more rows than are held here")
+        return found
+
+    # -- look-ups -----------------------------------------------------------------------------
+
+    def _is_near(self, plan: Plan) -> bool:
+        """Whether what a part looks up was found here: then the rest of it is computed here, too."""
+        while not isinstance(plan, Join):
+            if isinstance(plan, Leaf | Values) or len(plan.inputs) != 1:
+                return False
+            (plan,) = plan.inputs
+        if not self._is_lookup(plan):
+            return False
+        if plan not in self._found:
+            self._found[plan] = self._picked(plan, plan.left, self.of(plan.right), flipped=True)
+        return self._found[plan] is not None
+
+    def _picked(self, plan: Join, large: Plan, small: Held, *, flipped: bool = False) -> Held | None:
+        """The rows of a large relation that may be partners of those that are held, as far as files show."""
+        pairs = _pairs(plan, flipped=flipped)
+        if not pairs:
+            return None
+        keys = self._keys(small, [(op, ours) for op, ours, _ in pairs])
+        if not keys.rows:
+            return _nothing(large)
+        return self._fetched(large, [theirs for _, _, theirs in pairs], keys)
+
+    def _fetched(self, large: Plan, wanted: list[Scalar | None], keys: Held) -> Held | None:
+        """The rows of a relation for which some values are among the keys, column by column."""
+        try:
+            match large:
+                case Scan() | Stored():
+                    return self._world.look_up(large, _by_column(large, wanted, keys))
+                case Filter(source, condition):
+                    found = self._fetched(source, wanted, keys)
+                    return None if found is None else self._filtered(found, condition)
+                case Project(source, items):
+                    known = dict(items)
+                    below = [known[s.name] if isinstance(s, Ref) else None for s in wanted]
+                    found = self._fetched(source, below, keys)
+                    return None if found is None else self._projected(found, items)
+                case Join(left, right, "semi") if not self._wide(right):
+                    found = self._fetched(left, wanted, keys)
+                    return None if found is None else joined(large, found, self.of(right), self._world)
+                case _:
+                    return None
+        except Elsewhere:
+            return None
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def _is_one_question(self, plan: Plan) -> bool:
+        """Whether a part is handed to the engine as a whole: what it looks up is made less there."""
+        match plan:
+            case Aggregate() | Tally() | Top() | Distinct():
+                below: Plan = plan.input
+                while isinstance(below, Filter | Project):
+                    below = below.input
+                return self._wide(below) or self._is_lookup(below)
+            case _:
+                return self._is_lookup(plan) and isinstance(plan, Join) and plan.kind == "semi"
+
+    def _is_lookup(self, plan: Plan) -> bool:
+        """Whether a part is the rows of a large relation that few rows pick."""
+        return isinstance(plan, Join) and plan.kind in ("semi", "inner") and self._wide(plan.left)
+
+    def _question(self, plan: Plan) -> Plan:
+        """A part in which all that reads no large relation is computed here."""
+        if not self._far(plan):
+            return self._cut(plan)
+        if isinstance(plan, Join) and not self._wide(plan.right) and not self._is_lookup(plan.right):
+            return with_inputs(
+                plan, lambda part: self._question(part) if part is plan.left else self._cut(part)
+            )
+        return with_inputs(plan, self._question)
+
+    def _cut(self, plan: Plan) -> Plan:
+        """The rows of a part, to be handed to the engine."""
+        found = self._cuts.get(plan)
+        if found is None:
+            held = self.of(plan)
+            found = Cut(
+                f"held_{len(self._cuts)}", tuple((n, n) for n in plan.names), held.weights is not None
+            )
+            self._cuts[plan] = found
+            self._held[found.name] = Held(plan.names, held.kinds, held.rows, held.weights)
+        return found
+
+    def _ask(self, plan: Plan) -> Held:
+        found = self._asked.get(plan)
+        if found is None:
+            if _has_no_rows(plan, self._held):
+                found = Held(plan.names, (VOID,) * len(plan.names), [])
+            elif self._left == 0:
+                raise TooDear("more questions than statements")
+            else:
+                self._left -= 1
+                found = self._answered(plan)
+            self._asked[plan] = found
+        return found
+
+    def _answered(self, plan: Plan) -> Held:
+        try:
+            return self._world.ask(plan, self._held)
+        except Elsewhere as error:
+            raise TooDear("an answer that can't be held here") from error
+
+    # -- here ---------------------------------------------------------------------------------
+
+    def _native(self, plan: Plan) -> Held:
+        match plan:
+            case Scan() | Delta() | Stored():
+                return self._world.rows(plan)
+            case Values():
+                return self._values(plan)
+            case Filter(source, condition):
+                return self._filtered(self.of(source), condition)
+            case Project(source, items):
+                return self._projected(self.of(source), items)
+            case UnionAll(parts):
+                return united(plan.names, [self.of(part) for part in parts])
+            case Negate(source):
+                held = self.of(source)
+                return held.replaced((row, -weight) for row, weight in held.weighed())
+            case Join():
+                return self._joined(plan)
+            case Aggregate(source):
+                return aggregated(plan, self.of(source), self._world)
+            case Tally(source):
+                return tallied(plan, self.of(source), self._world)
+            case Top(source):
+                return first_rows(plan, self.of(source), self._world)
+            case Window(source):
+                return windowed(plan, self.of(source), self._world)
+            case Net() | Support() | Distinct() | Rows() | SetOp():
+                return self._counted(plan)
+            case _:
+                raise Elsewhere(type(plan).__name__)
+
+    def _values(self, plan: Values) -> Held:
+        columns = Held((), (), []).columns(self._world)
+        parts = [
+            Held(plan.columns, tuple(item.kind for item in row), [tuple(item.of(()) for item in row)])
+            for row in ([columns.compiled(scalar) for scalar in row] for row in plan.rows)
+        ]
+        return united(plan.columns, parts) if parts else _nothing(plan)
+
+    def _filtered(self, held: Held, condition: Scalar) -> Held:
+        holds = held.columns(self._world).condition(condition)
+        found = held.replaced(item for item in held.weighed() if holds(item[0]) is True)
+        return found if held.weights is not None else Held(found.names, found.kinds, found.rows)
+
+    def _projected(self, held: Held, items: tuple[tuple[str, Scalar], ...]) -> Held:
+        columns = held.columns(self._world)
+        compiled = [columns.compiled(scalar) for _, scalar in items]
+        functions = [item.of for item in compiled]
+        rows = [tuple([of(row) for of in functions]) for row in held.rows]
+        names, found = tuple(name for name, _ in items), tuple(item.kind for item in compiled)
+        return Held(names, found, rows, held.weights)
+
+    def _counted(self, plan: Net | Support | Distinct | Rows | SetOp) -> Held:
+        match plan:
+            case SetOp():
+                return self._set_operation(plan)
+            case Net(source):
+                held = self.of(source)
+                return held if held.weights is None else held.replaced(held.net.items())
+            case Rows(source):
+                held = self.of(source)
+                rows = [row for row, times in held.counted().items() for _ in range(times)]
+                return Held(held.names, held.kinds, rows)
+            case Support(source):
+                held = self.of(source)
+                return Held(held.names, held.kinds, list(held.net))
+            case Distinct(source):
+                held = self.of(source)
+                return Held(held.names, held.kinds, list(held.counted()))
+
+    def _set_operation(self, plan: SetOp) -> Held:
+        left, right = (self.of(part) for part in plan.inputs)
+        if left.kinds != right.kinds:
+            raise Elsewhere("sides of other types")
+        there = right.counted()
+        rows = []
+        for row, count in left.counted().items():
+            other = there.get(row, 0)
+            if plan.kind == "intersect":
+                kept = min(count, other)
+            else:
+                kept = max(count - other, 0) if plan.all else (0 if other else count)
+            rows += [row] * (kept if plan.all else min(kept, 1))
+        return Held(left.names, left.kinds, rows)
+
+    def _joined(self, plan: Join) -> Held:
+        if self._wide(plan.left):
+            right = self.of(plan.right)
+            near = self._found.get(plan)
+            left = self._looked_up(plan, plan.left, right, flipped=True) if near is None else near
+        else:
+            left = self.of(plan.left)
+            wide = self._wide(plan.right)
+            right = self._looked_up(plan, plan.right, left) if wide else self.of(plan.right)
+        return joined(plan, left, right, self._world)
+
+    def _looked_up(self, plan: Join, large: Plan, small: Held, *, flipped: bool = False) -> Held:
+        """The rows of a large relation that may be partners of those that are held."""
+        near = self._picked(plan, large, small, flipped=flipped)
+        if near is not None:
+            return near
+        pairs = _pairs(plan, flipped=flipped)
+        if not pairs:
+            raise TooDear("nothing that rows could be looked up by")
+        keys = self._keys(small, [(op, ours) for op, ours, _ in pairs])
+        name = f"keys_{len(self._held)}"
+        leaf = Cut(name, tuple((key, key) for key in keys.names), False)
+        on = all_of(
+            Call(op, (theirs, Ref(key))) for (op, _, theirs), key in zip(pairs, keys.names, strict=True)
+        )
+        self._held[name] = keys
+        return self._ask(Join(self._question(large), leaf, "semi", on))
+
+    def _keys(self, small: Held, wanted: list[tuple[str, Scalar]]) -> Held:
+        columns = small.columns(self._world)
+        compiled = [columns.compiled(scalar) for _, scalar in wanted]
+        needed = [place for place, (op, _) in enumerate(wanted) if op == "="]
+        found = dict.fromkeys(tuple(item.of(row) for item in compiled) for row in small.rows)
+        rows = [key for key in found if not any(key[place] is None for place in needed)]
+        names = tuple(f"{KEY}{place}" for place in range(len(wanted)))
+        return Held(names, tuple(item.kind for item in compiled), rows)
+
+
+def _pairs(plan: Join, *, flipped: bool) -> list[tuple[str, Scalar, Scalar]]:
+    """What a join equates: how, a value of what is held, a value of what is looked up."""
+    pairs = [(op, *((two, one) if flipped else (one, two))) for op, one, two in equalities(plan)]
+    return [pair for pair in pairs if pair[0] != "~="]
+
+
+def _by_column(leaf: Scan | Stored, wanted: list[Scalar | None], keys: Held) -> dict[str, Keyed]:
+    """The values that are wanted in columns of a table, by the columns' own names."""
+    own = dict(leaf.columns)
+    found: dict[str, Keyed] = {}
+    for place, scalar in enumerate(wanted):
+        if isinstance(scalar, Ref) and own[scalar.name] not in found:
+            values = dict.fromkeys(row[place] for row in keys.rows)
+            found[own[scalar.name]] = keys.kinds[place], list(values)
+    return found
+
+
+def _nothing(plan: Plan) -> Held:
+    kinds: tuple[Kind, ...] = (VOID,) * len(plan.names)
+    return Held(plan.names, kinds, [])
+
+
+def _has_no_rows(plan: Plan, held: Mapping[str, Any]) -> bool:
+    """Whether a part that is handed to the engine can't have rows: what it looks up by has none."""
+    match plan:
+        case Cut(name):
+            return not len(held[name])
+        case Filter(source) | Project(source) | Distinct(source) | Net(source) | Negate(source):
+            return _has_no_rows(source, held)
+        case Aggregate(source, keys) | Tally(source, keys):
+            return bool(keys) and _has_no_rows(source, held)
+        case Top(source) | Window(source) | Support(source) | Rows(source):
+            return _has_no_rows(source, held)
+        case Join(left, right, kind):
+            if kind in ("inner", "semi"):
+                return _has_no_rows(left, held) or _has_no_rows(right, held)
+            return kind != "full" and _has_no_rows(left, held)
+        case _:
+            return False

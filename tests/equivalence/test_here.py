@@ -1,0 +1,153 @@
+"""Random queries × random changes, computed in this process: what it makes of a plan is what the plan means.
+
+The reference stands in for the engine: it answers what is asked, and which tables are large is drawn, so that
+rows are looked up in some and read from others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from anabranch.algebra.evaluate import Tables, ZSet, evaluate, net, plus
+from anabranch.algebra.plan import Delta, Plan, Scan, Stored
+from anabranch.algebra.scalar import Scalar
+from anabranch.algebra.weights import Weighted
+from anabranch.here.held import Held
+from anabranch.here.interpret import Keyed, TooDear, interpret
+from anabranch.here.kinds import BIGINT, BOOLEAN, DOUBLE, VOID, Elsewhere, Kind
+from anabranch.here.reach import Leaf
+from tests.equivalence.check import changed_tables, kept_ways, varied
+from tests.equivalence.draw import Draw
+
+QUERIES = 300
+MANY_QUERIES = 5_000
+MANY_QUESTIONS = 1_000
+
+
+@dataclass
+class Reference:
+    """Tables in memory, some of which are said to be large."""
+
+    tables: Tables
+    large: frozenset[str]
+    near: bool
+    """Whether rows can be looked up without asking."""
+    most: int = 10_000
+    looked_up: int = 0
+    asked: list[Plan] = field(default_factory=list)
+
+    def is_large(self, leaf: Leaf) -> bool:
+        match leaf:
+            case Scan(table):
+                return table in self.large
+            case Stored():
+                return "stored" in self.large
+            case _:
+                return False
+
+    def rows(self, leaf: Scan | Delta | Stored) -> Held:
+        return held(leaf.names, evaluate(leaf, self.tables), weighted=isinstance(leaf, Delta))
+
+    def look_up(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
+        if not keys or not self.near:
+            return None
+        self.looked_up += 1
+        wanted = dict(leaf.columns)
+        places = {
+            place: set(keys[wanted[name]][1]) for place, name in enumerate(leaf.names) if wanted[name] in keys
+        }
+        rows = evaluate(leaf, self.tables)
+        found = {
+            row: n for row, n in rows.items() if all(row[place] in values for place, values in places.items())
+        }
+        return held(leaf.names, found, weighted=False)
+
+    def ask(self, plan: Plan, cuts: Mapping[str, Held]) -> Held:
+        self.asked.append(plan)
+        answer = evaluate(plan, replace(self.tables, cuts={name: rows.net for name, rows in cuts.items()}))
+        return held(plan.names, answer, weighted=Weighted()(plan))
+
+    def value(self, scalar: Scalar) -> tuple[Kind, Any]:
+        raise Elsewhere("nothing is drawn that isn't plain")
+
+
+def held(names: tuple[str, ...], rows: ZSet, *, weighted: bool) -> Held:
+    kinds = tuple(_kind(row[place] for row in rows) for place in range(len(names)))
+    if weighted:
+        return Held(names, kinds, list(rows), list(rows.values()))
+    return Held(names, kinds, [row for row, times in rows.items() for _ in range(times)])
+
+
+def _kind(values: Iterable[Any]) -> Kind:
+    found = {type(value) for value in values if value is not None}
+    if found <= {int}:
+        return BIGINT if found else VOID
+    if found <= {int, Fraction}:
+        return DOUBLE
+    if found == {bool}:
+        return BOOLEAN
+    raise Elsewhere("lists")
+
+
+def check(seed: int, seen: Counter[str], rounds: int = 6) -> None:
+    """Keep a drawn query in all its ways; what is computed here must be what there is at the later end."""
+    draw, rng = Draw(seed), random.Random(seed)
+    database = draw.database()
+    ways = kept_ways(varied(draw.query(database, 4), seed))
+    history = [draw.contents(database)]
+    for _ in range(rounds):
+        history.append(draw.changed(database, history[-1]))
+    start = Tables(database.columns, history[0], history[0])
+    for way in ways:
+        staged = start
+        for kept in way:
+            staged = kept.fill(staged)
+    for before, after in itertools.pairwise(history):
+        for way in ways:
+            staged = Tables(database.columns, before, after)
+            for kept in way:
+                old = kept.rows
+                plan, _ = kept.smaller(changed_tables(staged))
+                world = Reference(
+                    replace(staged, stored_columns=kept.root.columns, stored=old),
+                    frozenset(name for name in (*staged.until, "stored") if rng.random() < 0.5),
+                    rng.random() < 0.5,
+                )
+                staged, (_, expected, _) = kept.refresh(staged, in_steps=False)
+                try:
+                    found = interpret(plan, world, questions=MANY_QUESTIONS)
+                except TooDear as why:
+                    seen[f"left alone: {why}"] += 1
+                    continue
+                seen["computed"] += 1
+                seen["questions"] += len(world.asked)
+                seen["look-ups"] += world.looked_up
+                seen["without a question"] += not world.asked
+                assert plus(old, net(found.weighed())) == dict(expected), (seed, kept.piece.table)
+
+
+def test_random_queries_are_computed_here_as_their_plans_say() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(QUERIES):
+        check(seed, seen)
+    assert seen["computed"] > QUERIES, seen
+    assert seen["questions"] > QUERIES / 2, seen
+    assert seen["look-ups"] > QUERIES / 2, seen
+    assert seen["without a question"] > QUERIES / 2, seen
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_many_more_random_queries_are_computed_here_as_their_plans_say() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(1_000_000, 1_000_000 + MANY_QUERIES):
+        check(seed, seen)
+    assert seen["computed"] > MANY_QUERIES
