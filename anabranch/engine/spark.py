@@ -238,7 +238,18 @@ class SparkEngine:
     def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
         """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
         with translated():
-            return self.session.createDataFrame(table, None if like is None else like.schema)
+            if like is not None:
+                return self.session.createDataFrame(table, like.schema)
+            naive = {f.name for f in table.schema if pa.types.is_timestamp(f.type) and f.type.tz is None}
+            if not naive:
+                return self.session.createDataFrame(table)
+            # Left to itself, Spark takes a timestamp without a zone for one in the session's.
+            taken = self.session.createDataFrame(table.slice(0, 0)).schema
+            fields = [
+                StructField(field.name, TimestampNTZType()) if field.name in naive else field
+                for field in taken.fields
+            ]
+            return self.session.createDataFrame(table, StructType(fields))
 
     def collected(self, frame: Frame) -> Any | None:
         """The rows of a frame as Arrow data, computed now; None if they are too many, or wouldn't come back

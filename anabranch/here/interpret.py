@@ -44,6 +44,8 @@ from anabranch.here.reach import Far, Leaf, Wide
 from anabranch.here.scalars import Constants
 
 KEY = "__here"
+MOST = 200_000
+"""How many rows any part may have."""
 Keyed = tuple[Kind, Sequence[Any]]
 """Values to look up, and their type."""
 
@@ -111,7 +113,7 @@ class _Interpreter:
             if isinstance(plan, Scan | Delta | Stored):
                 raise TooDear("rows that can't be held here") from None
             found = self._ask(with_inputs(plan, self._cut))
-        if len(found) > self._world.most * 4:
+        if len(found) > MOST:
             raise TooDear("more rows than are held here")
         return found
 
@@ -336,7 +338,7 @@ class _Interpreter:
     def _keys(self, small: Held, wanted: list[tuple[str, Scalar]]) -> Held:
         columns = small.columns(self._world)
         compiled = [columns.compiled(scalar) for _, scalar in wanted]
-        needed = [place for place, (op, _) in enumerate(wanted) if op == "="]
+        needed = [place for place, (op, _) in enumerate(wanted) if op != "<=>"]
         found = dict.fromkeys(tuple(item.of(row) for item in compiled) for row in small.rows)
         rows = [key for key in found if not any(key[place] is None for place in needed)]
         names = tuple(f"{KEY}{place}" for place in range(len(wanted)))
@@ -345,8 +347,7 @@ class _Interpreter:
 
 def _pairs(plan: Join, *, flipped: bool) -> list[tuple[str, Scalar, Scalar]]:
     """What a join equates: how, a value of what is held, a value of what is looked up."""
-    pairs = [(op, *((two, one) if flipped else (one, two))) for op, one, two in equalities(plan)]
-    return [pair for pair in pairs if pair[0] != "~="]
+    return [(op, *((two, one) if flipped else (one, two))) for op, one, two in equalities(plan)]
 
 
 def _by_column(leaf: Scan | Stored, wanted: list[Scalar | None], keys: Held) -> dict[str, Keyed]:

@@ -34,15 +34,12 @@ class _Matching:
     """Which rows of the right are partners of a row of the left."""
 
     def __init__(self, plan: Join, left: Held, right: Held, constants: Constants) -> None:
-        equal = [
-            (op, here, there)
-            for op, here, there in equated(plan.on, set(left.names), set(right.names))
-            if op != "~="
-        ]
+        # Types that differ are made alike, or it isn't for here: then one equality is as good as another.
+        equal = equated(plan.on, set(left.names), set(right.names))
         ours, theirs = left.columns(constants), right.columns(constants)
         pairs = [(op, *alike(ours.compiled(here), theirs.compiled(there))) for op, here, there in equal]
         self._ours = [one for _, one, _ in pairs]
-        self._needed = [place for place, (op, _, _) in enumerate(pairs) if op == "="]
+        self._needed = [place for place, (op, _, _) in enumerate(pairs) if op != "<=>"]
         if not pairs and len(left) * len(right) > PAIRS:
             raise Elsewhere("too many pairs of rows")
         self._index = _indexed(right, [other for _, _, other in pairs], self._needed)

@@ -27,6 +27,10 @@ SHORT = 30
 """Operators of a plan that Spark plans in a second or two; the longer ones run on request."""
 
 
+HELD = (0, 50_000, 2)
+"""Rows of a table that are read here, in turns: none, all, or so few that others are looked up."""
+
+
 def write(lake: ab.Lake, after: Contents, change: Change) -> None:
     """Apply a round: rows that only come are inserted, otherwise the table is emptied and filled."""
     with lake.transaction() as tx:
@@ -55,6 +59,7 @@ def check(lake: ab.Lake, case: Case) -> bool:
             write(lake, contents, change)
             if number % 3 == 1:
                 continue  # the next refresh covers two rounds
+            lake.set("driver_rows", HELD[(case.seed + number) % len(HELD)])
             kept.refresh()
             duck.load(contents, contents)
             where = f"seed {case.seed}, round {number}: {case.text}"
