@@ -17,44 +17,32 @@ from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
 from anabranch.late import late
 from anabranch.ledger import ledger
-from anabranch.ledger.pulse import Pulse
 from anabranch.ledger.records import Commit
 from anabranch.listing import Listing
-from anabranch.looking.cycles import CycleStatus, scc_status
-from anabranch.looking.definition import StreamTableInfo, describe_stream_table
-from anabranch.looking.fuses import FuseStatus, fuse_status
-from anabranch.looking.gates import (
-    SourceGate,
-    SourceWatermark,
-    WatermarkGroupInfo,
-    source_gates,
-    watermark_groups,
-    watermarks,
-)
-from anabranch.looking.groups import (
-    DiamondGroupMember,
-    RefreshGroupInfo,
-    diamond_groups,
-    refresh_groups,
-)
-from anabranch.looking.health import Check, examine
-from anabranch.looking.history import RefreshRecord, refresh_history
-from anabranch.looking.picture import LakeGraph, lake_graph
-from anabranch.looking.pulse import SchedulerInfo, leading_scheduler, pulse
-from anabranch.looking.settings import SettingInfo, settings
-from anabranch.looking.sources import SourceInfo, sources
 from anabranch.looking.status import StreamTableStatus, status
-from anabranch.looking.tree import DependencyTree, dependency_tree
 from anabranch.names import TableName
 from anabranch.open import check_kind, open_parts
 from anabranch.parts import Parts
-from anabranch.read.looking import TableInfo, list_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from anabranch import rooms
+    from anabranch import looks, rooms
+    from anabranch.ledger.pulse import Pulse
+    from anabranch.looking.cycles import CycleStatus
+    from anabranch.looking.definition import StreamTableInfo
     from anabranch.looking.explain import StreamTableExplanation
+    from anabranch.looking.fuses import FuseStatus
+    from anabranch.looking.gates import SourceGate, SourceWatermark, WatermarkGroupInfo
+    from anabranch.looking.groups import DiamondGroupMember, RefreshGroupInfo
+    from anabranch.looking.health import Check
+    from anabranch.looking.history import RefreshRecord
+    from anabranch.looking.picture import LakeGraph
+    from anabranch.looking.pulse import SchedulerInfo
+    from anabranch.looking.settings import SettingInfo
+    from anabranch.looking.sources import SourceInfo
+    from anabranch.looking.tree import DependencyTree
+    from anabranch.read.looking import TableInfo
     from anabranch.read.preview import Preview
     from anabranch.read.published import IcebergTable
     from anabranch.read.snapshot import Snapshot
@@ -65,7 +53,8 @@ if TYPE_CHECKING:
     from anabranch.write.autocommit import Written
     from anabranch.write.transaction import Transaction
 else:
-    # To look at a lake needs its catalog alone: no file is read, no SQL parsed.
+    # Imported when first entered: to look at a lake needs its catalog alone, no file is read, no SQL parsed.
+    looks = late(lambda: import_module("anabranch.looks"))
     rooms = late(lambda: import_module("anabranch.rooms"))
 
 MAX_COMMITS_LISTED = 1_000_000
@@ -125,7 +114,7 @@ class Lake:
 
     def tables(self) -> list[TableInfo]:
         """Every table, by name."""
-        return list_tables(self._parts.catalog.moment())
+        return looks.list_tables(self._parts.catalog.moment())
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -268,7 +257,7 @@ class Lake:
     def refresh_stream_table(self, name: str, *, full: bool = False, upstream: bool = True) -> RefreshRecord:
         """Bring it up to now, what is stale upstream first; what was done."""
         rooms.refresh_stream_table(self._definitions, name, full=full, upstream=upstream)
-        return refresh_history(self._parts, name, 1)[0]
+        return looks.refresh_history(self._parts, name, 1)[0]
 
     def create_refresh_group(
         self,
@@ -381,59 +370,59 @@ class Lake:
 
     def describe_stream_table(self, name: str) -> StreamTableInfo:
         """A stream table's query, options, columns, status, and what it moves with. Needs no Spark."""
-        return describe_stream_table(self._parts, name)
+        return looks.describe_stream_table(self._parts, name)
 
     def sources(self) -> list[SourceInfo]:
         """Every source: whether it is ready, how far it is loaded, who reads it."""
-        return sources(self._parts)
+        return looks.sources(self._parts)
 
     def leading_scheduler(self) -> SchedulerInfo | None:
         """The scheduler that leads, in whatever process; None if none does."""
-        return leading_scheduler(self._parts)
+        return looks.leading_scheduler(self._parts)
 
     def pulse(self) -> Pulse:
         """A cheap look: it changes when anything does that a person could see."""
-        return pulse(self._parts)
+        return looks.pulse(self._parts)
 
     def refresh_history(self, name: str | None = None, limit: int = 100) -> list[RefreshRecord]:
         """The newest refreshes, of one stream table or of all, newest first."""
-        return refresh_history(self._parts, name, limit)
+        return looks.refresh_history(self._parts, name, limit)
 
     def dependency_tree(self, name: str | None = None) -> DependencyTree:
         """Who reads whom; `print` it."""
-        return dependency_tree(self._parts, name)
+        return looks.dependency_tree(self._parts, name)
 
     def graph(self) -> LakeGraph:
         """Every table with its status, and who reads whom, as data."""
-        return lake_graph(self._parts)
+        return looks.lake_graph(self._parts)
 
     def diamond_groups(self) -> list[DiamondGroupMember]:
         """The stream tables that move together because data that flowed apart meets in them."""
-        return diamond_groups(self._parts)
+        return looks.diamond_groups(self._parts)
 
     def refresh_groups(self) -> list[RefreshGroupInfo]:
         """The groups that were declared."""
-        return refresh_groups(self._parts)
+        return looks.refresh_groups(self._parts)
 
     def scc_status(self) -> list[CycleStatus]:
         """The stream tables that are made from each other, and how they last came to rest."""
-        return scc_status(self._parts)
+        return looks.scc_status(self._parts)
 
     def fuse_status(self) -> list[FuseStatus]:
         """The fuse of every stream table: whether it has blown, and how near it is."""
-        return fuse_status(self._parts)
+        return looks.fuse_status(self._parts)
 
     def source_gates(self) -> list[SourceGate]:
         """The sources that are gated, or were: since when, by whom, and what waits for them."""
-        return source_gates(self._parts)
+        return looks.source_gates(self._parts)
 
     def watermarks(self) -> list[SourceWatermark]:
         """Up to which time each source is loaded."""
-        return watermarks(self._parts)
+        return looks.watermarks(self._parts)
 
     def watermark_groups(self) -> list[WatermarkGroupInfo]:
         """The watermark groups, and whether their sources are aligned."""
-        return watermark_groups(self._parts)
+        return looks.watermark_groups(self._parts)
 
     def commits(self, limit: int = 100) -> list[Commit]:
         """The newest commits, newest first."""
@@ -452,11 +441,11 @@ class Lake:
 
     def settings(self) -> list[SettingInfo]:
         """Every setting: the value in force, and where it comes from."""
-        return settings(self._parts)
+        return looks.settings(self._parts)
 
     def health(self) -> list[Check]:
         """Whether the lake can be read, written and scheduled: what was looked at, and what was found."""
-        return examine(self._parts)
+        return looks.examine(self._parts)
 
     def maintain(self) -> Upkeep:
         """Expire old versions, sweep files that nobody needs."""

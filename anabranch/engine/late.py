@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from anabranch.engine.base import Engine
+from typing import TYPE_CHECKING
+
 from anabranch.late import Late
 
+if TYPE_CHECKING:
+    pass
 
-class LateEngine(Late[Engine]):
+
+class LateEngine(Late["Engine"]):
     """Stands for the engine that `make` gives."""
 
     def stop(self) -> None:
