@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.late import Late
 
 if TYPE_CHECKING:
-    pass
+    from anabranch.engine.base import Engine
 
 
-class LateEngine(Late["Engine"]):
+class LateEngine(Late[Any]):
     """Stands for the engine that `make` gives."""
 
     def stop(self) -> None:
         """End what was started; an engine that nobody needed is not made for that."""
-        with self._lock:
-            made = self._made
-        if made is not None:
+        if (made := self._engine()) is not None:
             made.stop()
 
     @property
     def statements(self) -> int:
         """How many statements were run: none, as long as nothing was asked."""
-        with self._lock:
-            made = self._made
+        made = self._engine()
         return 0 if made is None else made.statements
+
+    def _engine(self) -> Engine | None:
+        with self._lock:
+            return self._made
