@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from anabranch.cli.app import app
 from anabranch.cli.session import Session
 
-SELDOM = 100_000
+SELDOM = 200_000
 """After how many new objects garbage is looked for: nearly all that a command makes it keeps to its end."""
 
 __all__ = ["app", "main"]
