@@ -6,22 +6,26 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anabranch.clock import Clock, SystemClock
-from anabranch.engine.base import Engine
 from anabranch.engine.late import LateEngine
 from anabranch.errors import InputError, InvalidLocation
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
+from anabranch.late import late
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.migrations import migrate
 from anabranch.parts import Parts
 from anabranch.settings import Settings
 from anabranch.storage.catalog import Catalog
-from anabranch.storage.tables import TableReader
-from anabranch.storage.warehouse import Warehouse, warehouse_uri
+from anabranch.storage.location import warehouse_uri
+
+if TYPE_CHECKING:
+    from anabranch.engine.base import Engine
+    from anabranch.storage.tables import TableReader
+    from anabranch.storage.warehouse import Warehouse
 
 CATALOG_FILE = "catalog.db"
 FILES_FOLDER = "tables"
@@ -38,7 +42,7 @@ def open_parts(
     arguments: dict[str, object],
     spark_options: Mapping[str, str] | None = None,
 ) -> Parts:
-    """Everything a lake needs, connected and brought up to date. Spark is not started."""
+    """Everything a lake needs, its catalog connected and brought up to date. Spark is not started."""
     check_kind("clock", clock, "now", "sleep", "new_id")
     check_kind("observer", observer, "__call__")
     check_kind("failpoints", failpoints, "hit")
@@ -55,20 +59,32 @@ def open_parts(
         opening.callback(database.close)
         settings = Settings(arguments, stored=_enter(database, uri, clock, failpoints))
         opening.pop_all()
-    warehouse = Warehouse(f"{uri}/{FILES_FOLDER}")
-    reader = TableReader(warehouse)
+    warehouse = late(lambda: _warehouse(f"{uri}/{FILES_FOLDER}"))
+    reader = late(lambda: _reader(warehouse))
     return Parts(
         warehouse=warehouse,
         reader=reader,
         catalog=Catalog(database, reader, clock, failpoints, observer),
         engine=cast(
-            Engine, LateEngine(lambda: _spark_engine(spark, settings["time_zone"], observer, options))
+            "Engine", LateEngine(lambda: _spark_engine(spark, settings["time_zone"], observer, options))
         ),
         settings=settings,
         clock=clock,
         failpoints=failpoints,
         observer=observer,
     )
+
+
+def _warehouse(uri: str) -> Warehouse:
+    from anabranch.storage.warehouse import Warehouse
+
+    return Warehouse(uri)
+
+
+def _reader(warehouse: Warehouse) -> TableReader:
+    from anabranch.storage.tables import TableReader
+
+    return TableReader(warehouse)
 
 
 def _spark_engine(spark: Any, zone: str, observer: Observer, options: Mapping[str, str]) -> Engine:

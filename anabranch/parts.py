@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.clock import Clock
-from anabranch.engine.base import Engine
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
 from anabranch.ledger.records import Moment
 from anabranch.settings import Settings
 from anabranch.storage.catalog import Catalog
-from anabranch.storage.tables import TableReader
-from anabranch.storage.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from anabranch.engine.base import Engine
+    from anabranch.storage.tables import TableReader
+    from anabranch.storage.warehouse import Warehouse
 
 
 class Follow(Protocol):

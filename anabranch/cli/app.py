@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
-from typer.core import TyperGroup
 
+from anabranch.cli.commands import Commands
 from anabranch.cli.exits import MEANINGS, ExitCode, exit_code_of
 from anabranch.cli.output import Format, Output
 from anabranch.cli.session import Options, Session
@@ -97,33 +97,6 @@ EVERYWHERE: dict[str, Any] = {
 
 _CODES = " · ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
 EPILOG = f"Exit codes: {_CODES}."
-
-ORDER = """
-    demo init
-    plan apply
-    status history graph groups cycles tables preview explain verify
-    refresh tick run serve
-    sql suspend resume drop fuse
-    gate ungate gates watermark
-    settings set maintain compact doctor
-""".split()
-PANELS = ("Begin", "Project", "Look", "Refresh", "Change", "Sources", "Keep house")
-"""In which order the help lists the commands, and under which titles."""
-
-
-class Commands(TyperGroup):
-    """The commands, in the order of the help."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in order."""
-
-        def rank(name: str) -> tuple[int, int]:
-            panel = getattr(self.commands[name], "rich_help_panel", None)
-            titled = PANELS.index(panel) if panel in PANELS else len(PANELS)
-            return titled, ORDER.index(name) if name in ORDER else len(ORDER)
-
-        return sorted(self.commands, key=rank)
-
 
 app = typer.Typer(
     name="anabranch",

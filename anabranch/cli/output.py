@@ -17,7 +17,7 @@ from typing import Any, Generic, TextIO, TypeVar
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from anabranch.cli.grid import GAP, Grid
+from anabranch.cli.grid import GAP, Cell, Grid
 from anabranch.cli.inert import inert, one_line
 from anabranch.errors import AnabranchError
 from anabranch.jsonable import jsonable
@@ -27,6 +27,8 @@ WIDE = 1_000
 
 FOLDED = 16
 """To how many columns a text may be folded."""
+
+NOTHING = Cell.of("-", "dim")
 
 Record = TypeVar("Record")
 
@@ -128,21 +130,21 @@ def text(message: str, style: str = "") -> Text:
     return Text(inert(message), style=style)
 
 
-def cell(value: object, style: str = "") -> Text:
+def cell(value: object, style: str = "") -> Cell:
     """A value in a table; nothing is a dash."""
     if value is None or value in ("", (), []):
-        return Text("-", style="dim")
-    return Text(one_line(_said(value)), style=style)
+        return NOTHING
+    return Cell.of(one_line(_said(value)), style)
 
 
 def table(records: Iterable[Record], columns: Sequence[Column[Record]], width: int) -> RenderableType:
     """A table with a row per record, with as many columns as have room."""
     rows = [[cell(column.cell(record), column.style(record)) for column in columns] for record in records]
-    natural = [max((row[place].cell_len for row in rows), default=0) for place in range(len(columns))]
+    natural = [max((row[place].width for row in rows), default=0) for place in range(len(columns))]
     shown = _with_room(columns, natural, width)
     kept = [columns[place] for place in shown]
     return Grid(
-        [Text(column.title, style="bold") for column in kept],
+        [Cell.of(column.title, "bold") for column in kept],
         [[row[place] for place in shown] for row in rows],
         _widths(kept, [natural[place] for place in shown], width),
         [column.right for column in kept],

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.cli.output import Format, Output
-from anabranch.cli.progress import Work
 from anabranch.errors import NoLakeGiven, NoSuchLake
 from anabranch.events import Event, Observer
 
 if TYPE_CHECKING:
+    from anabranch.cli.progress import Work
     from anabranch.lake import Lake
     from anabranch.project import Project
 
@@ -121,6 +121,8 @@ class Session:
     @contextmanager
     def progress(self, *, total: int | None = None, what: str = "") -> Iterator[Work]:
         """Show on a terminal what the lake does meanwhile; with `total`, how much of it is done."""
+        from anabranch.cli.progress import Work
+
         with Work(self.out, total=total, what=what) as work, self.watched(work.see):
             yield work
 
@@ -140,20 +142,15 @@ class Session:
                 "no lake is given",
                 hint=f"say --lake PATH, set ANABRANCH_LAKE, or go to a folder with an {PROJECT_FILE}.",
             )
-        project = self._project_alone()
-        if not create and project.config.catalog is None and options.catalog is None:
-            _check_is_lake(project.location, "`anabranch apply` creates it.")
-        given = {} if options.catalog is None else {"catalog": options.catalog}
-        return project.connect(using=self.connect, observer=self.tell, **given)
-
-    def _project_alone(self) -> Project:
-        """The project without its tables: to look at a lake, no file of definitions need be right, or run."""
+        # The project file alone: to look at a lake, no file of definitions need be right, or run.
         from anabranch.project.config import read_config
-        from anabranch.project.project import Project
+        from anabranch.project.connect import connect_to
 
-        place = (self.project_folder or Path.cwd()).resolve()
-        config = read_config(place, self.options.env)
-        return Project(config.name, place, self.options.env, (), (), config)
+        config = read_config(self.project_folder.resolve(), options.env)
+        if not create and config.catalog is None and options.catalog is None:
+            _check_is_lake(config.lake, "`anabranch apply` creates it.")
+        given = {} if options.catalog is None else {"catalog": options.catalog}
+        return connect_to(config, using=self.connect, observer=self.tell, **given)
 
 
 def _check_is_lake(location: str, hint: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
-from rich.live import Live
 from rich.text import Text
 
 from anabranch.cli.app import command
@@ -109,6 +108,9 @@ def _watch(session: Session, lake: Lake, names: Sequence[str] | None, interval: 
         while not pause.is_set():
             session.out.line(looked(lake, names))
             pause.wait(interval)
+    # Here, because a single look, which is to be quick, needs none of it.
+    from rich.live import Live
+
     with Live(
         console=session.out.console, screen=session.out.console.is_terminal, auto_refresh=False
     ) as live:

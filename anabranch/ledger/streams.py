@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +24,8 @@ INITIALIZING, ACTIVE, SUSPENDED, ERROR = "INITIALIZING", "ACTIVE", "SUSPENDED", 
 DEFINITION = frozenset({"query", "options", "inputs", "state_tables", "refusal", "immediate"})
 CHOSEN = DEFINITION | {"status", "status_reason", "group_id", "declared", "scc_id", "fuse_blown_at"}
 """Columns that no refresh writes: people, and who is in which group, decide about them."""
+MAX_REMEMBERED = 4096
+"""Texts in the ledger whose meaning is kept."""
 
 
 @dataclass(frozen=True)
@@ -340,7 +343,7 @@ def _stream(row: Any) -> StreamTable:
         name=TableName.stored(row.namespace, row.name),
         table_id=row.table_id,
         query=row.query,
-        options=Options(**json.loads(row.options)),
+        options=_options(row.options),
         inputs=_names(row.inputs),
         state_tables=_names(row.state_tables),
         refusal=row.refusal,
@@ -363,7 +366,7 @@ def _stream(row: Any) -> StreamTable:
         scc_id=row.scc_id,
         put_off=bool(row.put_off),
         fuse=FuseMemory(
-            tuple(json.loads(row.fuse_batches)),
+            _batches(row.fuse_batches),
             row.fuse_in_a_row,
             _moment(row.fuse_blown_at),
             row.fuse_reset,
@@ -372,6 +375,20 @@ def _stream(row: Any) -> StreamTable:
     )
 
 
+# Many stream tables have the same options, inputs and so on: what is stored the same is read once.
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _options(text: str) -> Options:
+    return Options(**json.loads(text))
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _batches(text: str) -> tuple[int, ...]:
+    return tuple(json.loads(text))
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
 def _names(text: str) -> tuple[TableName, ...]:
     return tuple(TableName.parse(name) for name in json.loads(text))
 

@@ -10,7 +10,6 @@ from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.listing import Listing
 from anabranch.parts import Parts
 from anabranch.refresh.fuse import AUTO, NEEDED, OFF, effective_ceiling
-from anabranch.refresh.pending import pending_changes
 from anabranch.refresh.weigh import fuse_of
 from anabranch.settings import Settings
 
@@ -50,10 +49,17 @@ def fuse_status_of(parts: Parts, stream: StreamTable, moment: Moment) -> FuseSta
         state=state,
         ceiling=fuse.ceiling if fuse.mode != OFF else stream.options.fuse_ceiling,
         effective_ceiling=effective_ceiling(fuse, stream.fuse.batches),
-        pending_changes=None if state == OFF else pending_changes(parts, stream, moment),
+        pending_changes=None if state == OFF else _pending_changes(parts, stream, moment),
         blown_at=stream.fuse.blown_at,
         reason=fuse_reason(stream, parts.settings),
     )
+
+
+def _pending_changes(parts: Parts, stream: StreamTable, moment: Moment) -> int | None:
+    # Here, because it looks into files: most looks need none.
+    from anabranch.refresh.pending import pending_changes
+
+    return pending_changes(parts, stream, moment)
 
 
 def fuse_state(stream: StreamTable) -> str:

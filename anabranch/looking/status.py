@@ -78,10 +78,14 @@ def status(parts: Parts) -> list[StreamTableStatus]:
 
     def look(connection: Connection) -> tuple[dict[TableName, StreamTable], Readiness]:
         streams = read_streams(connection)
-        ids = {record.name: record.table_id for record in ledger.read_tables(connection)}
+        tables = {record.name: record for record in ledger.read_tables(connection)}
         for stream in streams.values():
             for source, lsn in stream.frontier.items():
-                if source in ids and (key := (ids[source], lsn)) not in missed:
+                table = tables.get(source)
+                # Most have read the newest there is: then nothing need be asked.
+                if table is None or table.head_lsn <= lsn:
+                    continue
+                if (key := (table.table_id, lsn)) not in missed:
                     missed[key] = ledger.first_change_after(connection, *key)
         return streams, read_readiness(connection)
 

@@ -12,14 +12,14 @@ from anabranch.errors import InputError, PlanOutdated
 from anabranch.lifecycle.change import blueprint, change_together
 from anabranch.lifecycle.changes import Changes, Known, look
 from anabranch.project.compare import Wanted, changes_for
-from anabranch.project.config import Config, kept_secret, read_config
+from anabranch.project.config import Config, read_config
+from anabranch.project.connect import connect_to
 from anabranch.project.definitions import Definition, StreamTableDefinition, TableDefinition, check_once
 from anabranch.project.describe import describe
 from anabranch.project.found import found_files, read_text
 from anabranch.project.plan import ProjectPlan
 from anabranch.project.python_files import read_python_file
 from anabranch.project.sql_files import read_sql_file
-from anabranch.settings import ENVIRONMENT_PREFIX
 
 if TYPE_CHECKING:
     from anabranch.lake import Lake
@@ -46,7 +46,7 @@ class Project:
 
         For settings, the environment (`ANABRANCH_…`) comes before what the project file says.
         """
-        return _opened(self.config, using, overrides)
+        return connect_to(self.config, using=using, **overrides)
 
     def plan(self, lake: Lake) -> ProjectPlan:
         """What `apply` would do. Reads definitions and columns, no rows, and changes nothing."""
@@ -127,28 +127,7 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
     )
 
 
-def _opened(config: Config, using: Callable[..., Lake] | None, overrides: dict[str, Any]) -> Lake:
-    settings = {
-        key: value
-        for key, value in config.settings.items()
-        if ENVIRONMENT_PREFIX + key.upper() not in os.environ
-    }
-    given: dict[str, Any] = {"catalog": config.catalog, **settings}
-    if config.spark and "spark" not in overrides:
-        given["spark_options"] = config.spark
-    location = overrides.pop("location", config.lake)
-    with kept_secret(config.secrets):
-        return (using or _connect)(location, **{**given, **overrides})
-
-
 def _definitions(folder: Path, names: Iterable[str]) -> Iterable[Definition]:
     for name in names:
         text = read_text(folder, name)
         yield from read_python_file(folder, name, text) if name.endswith(".py") else read_sql_file(name, text)
-
-
-def _connect(location: str, **arguments: Any) -> Lake:
-    # Here, because a project can be read without all that a lake brings.
-    from anabranch.lake import connect
-
-    return connect(location, **arguments)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from anabranch.errors import CommitError, FencedOff
 from anabranch.events import Event, Observer
@@ -24,9 +25,11 @@ from anabranch.ledger.streams import StreamTable, read_streams
 from anabranch.ledger.watermarks import read_readiness
 from anabranch.names import TableName
 from anabranch.parts import Parts
-from anabranch.refresh.definitions import Definitions
 from anabranch.refresh.hold import not_ready
 from anabranch.storage.commit import CreateTable, NewVersion, Step
+
+if TYPE_CHECKING:
+    from anabranch.refresh.definitions import Definitions
 
 
 @dataclass(frozen=True)

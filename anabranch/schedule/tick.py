@@ -83,10 +83,11 @@ def tick(
         say(Event("skipped", str(name), detail={"reason": reason}))
     outcomes = [_Outcome(held=list(held.items()))]
     to_run = chosen(decisions, streams, moment)
+    running = {unit.number for unit in to_run}
     idle = [
         name
         for decision in decisions
-        if decision.verdict == "run" and decision.unit not in to_run
+        if decision.verdict == "run" and decision.unit.number not in running
         for name in decision.unit.members
     ]
     note_nothing_to_do(parts, [streams[name] for name in idle], moment.lsn, fence)

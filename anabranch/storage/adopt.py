@@ -1,8 +1,8 @@
-"""Noticing what other Iceberg clients committed, and giving it an lsn.
+"""Giving what other Iceberg clients committed an lsn.
 
-They swing the same pointers without knowing of our ledger. Where the catalog's pointer differs from
-the ledger's, every snapshot between the two becomes a version of its own, in order, each with the
-next lsn. A table they created is taken in, a table they dropped is dropped here too.
+Where the catalog's pointer differs from the ledger's, every snapshot between the two becomes a version of
+its own, in order, each with the next lsn. A table they created is taken in, a table they dropped is dropped
+here too.
 """
 
 from __future__ import annotations
@@ -15,32 +15,15 @@ from pyiceberg.table.metadata import TableMetadata
 from sqlalchemy import Connection
 
 from anabranch.clock import Clock
-from anabranch.errors import AnabranchError, ForeignFormat, InputError, InvalidName, StorageError
+from anabranch.errors import AnabranchError, ForeignFormat, InputError, StorageError
 from anabranch.ledger import ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import TableRecord
 from anabranch.names import TableName
 from anabranch.schema import Schema
+from anabranch.storage.foreign import Adoption, plan_adoption
 from anabranch.storage.tables import TableReader
 from anabranch.storage.types import from_iceberg
-
-
-@dataclass(frozen=True)
-class Adoption:
-    """A pointer that somebody else moved: the ledger's record, if any, and where it points now."""
-
-    namespace: str
-    table: str
-    record: TableRecord | None
-    pointer: str | None
-
-    @property
-    def name(self) -> TableName | None:
-        """What the table is called here, if it can be."""
-        try:
-            return TableName(self.namespace, self.table)
-        except InvalidName:
-            return None
 
 
 @dataclass(frozen=True)
@@ -60,19 +43,6 @@ class Prepared:
         """The schema of the last of these snapshots."""
         last = self.metadata.snapshot_by_id(snapshots[-1]) if self.metadata and snapshots else None
         return None if last is None or last.schema_id is None else self.schemas.get(last.schema_id)
-
-
-def plan_adoption(connection: Connection) -> list[Adoption]:
-    """Everything that other clients did and that has no lsn yet."""
-    moved = [
-        Adoption(record.name.namespace, record.name.table, record, record.pointer)
-        for record in ledger.read_tables(connection, moved=True)
-    ]
-    created = [
-        Adoption(namespace, table, None, pointer)
-        for namespace, table, pointer in ledger.foreign_pointers(connection)
-    ]
-    return moved + created
 
 
 def prepare(reader: TableReader, item: Adoption) -> Prepared | AnabranchError:

@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -31,7 +31,6 @@ from anabranch.ledger import leases, ledger
 from anabranch.ledger.database import Database
 from anabranch.ledger.records import Moment
 from anabranch.ledger.streams import immediate_ids
-from anabranch.storage.adopt import Adoption, adopt, plan_adoption, prepare
 from anabranch.storage.commit import (
     Check,
     Committed,
@@ -48,7 +47,10 @@ from anabranch.storage.commit import (
     Unchanged,
     Unknown,
 )
-from anabranch.storage.tables import TableReader
+from anabranch.storage.foreign import Adoption, plan_adoption
+
+if TYPE_CHECKING:
+    from anabranch.storage.tables import TableReader
 
 Found = TypeVar("Found")
 
@@ -136,6 +138,11 @@ class Catalog:
         """Give commits of other Iceberg clients their lsn; keep apart what can't be used."""
         with self.database.reading() as connection:
             foreign = self.foreign(connection)
+        if not foreign:
+            return
+        # Here, because it reads files: to see that there is nothing to adopt needs the catalog alone.
+        from anabranch.storage.adopt import adopt, prepare
+
         prepared = []
         for item in foreign:
             ready = prepare(self.reader, item)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from anabranch.ledger.records import Fence
 from anabranch.names import TableName
 from anabranch.schema import Schema
-from anabranch.storage.stage import Staged
+
+if TYPE_CHECKING:
+    from anabranch.storage.stage import Staged
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import groupby
+from pkgutil import iter_modules
+
 import pytest
 import typer
 
-from anabranch.cli.app import EVERYWHERE, ORDER, PANELS
+import anabranch.cli
+from anabranch.cli.app import EVERYWHERE
+from anabranch.cli.commands import MODULES
 from anabranch.cli.main import app
 
 # Enough to be called rightly but for what is wrong in the test.
@@ -106,8 +112,28 @@ def test_a_lake_that_is_not_there_is_not_made(run, name, place):
     assert not place.exists()
 
 
-def test_the_help_has_a_place_for_every_command():
+def test_every_command_is_found_in_the_module_that_has_it():
+    for module in iter_modules(anabranch.cli.__path__):
+        import_module(f"anabranch.cli.{module.name}")
+    commands = {each.name: each.callback.__module__ for each in app.registered_commands}
+    groups = {each.name: _home(each.typer_instance) for each in app.registered_groups}
+    assert commands | groups == {name: f"anabranch.cli.{module}" for name, module in MODULES.items()}
+
+
+def _home(group: typer.Typer) -> str:
+    return group.registered_commands[0].callback.__module__
+
+
+def test_the_help_lists_the_commands_title_by_title():
     root = typer.main.get_command(app)
-    assert set(root.commands) <= set(ORDER)
-    assert {command.rich_help_panel for command in root.commands.values()} <= set(PANELS)
-    assert root.list_commands(None) == [name for name in ORDER if name in root.commands]
+    titles = [root.get_command(None, name).rich_help_panel for name in root.list_commands(None)]
+    assert root.list_commands(None) == list(MODULES)
+    assert [title for title, _ in groupby(titles)] == [
+        "Begin",
+        "Project",
+        "Look",
+        "Refresh",
+        "Change",
+        "Sources",
+        "Keep house",
+    ]

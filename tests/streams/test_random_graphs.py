@@ -19,7 +19,7 @@ FIRST = int(os.environ.get("ANABRANCH_TEST_SEED", "0")) or random.SystemRandom()
 
 def live(place: Path, seed: int) -> None:
     clock = ab.ManualClock()
-    # Rows of a table that are read here, in turns: all of these small ones, none, or so few that others are asked for.
+    # Rows of a table that are read here, in turns: all, none, or so few that others are asked for.
     held = (50_000, 0, 2)[seed % 3]
     with duck_lake(place, clock=clock, driver_rows=held) as lake:
         assert live_through(lake, clock, seed).checked

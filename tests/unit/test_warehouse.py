@@ -10,7 +10,8 @@ import pytest
 import anabranch as ab
 from anabranch.errors import InvalidLocation
 from anabranch.paths import same_path
-from anabranch.storage.warehouse import MAX_LOCATION_LENGTH, StoredFile, Warehouse, warehouse_uri
+from anabranch.storage.location import MAX_LOCATION_LENGTH, warehouse_uri
+from anabranch.storage.warehouse import StoredFile, Warehouse
 
 STRANGE_BUT_GOOD = [
     "plain",
