@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+import heapq
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from functools import cmp_to_key
+from functools import total_ordering
 from typing import Any
 
 from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top, Window, WindowCall
 from anabranch.here import kinds
-from anabranch.here.held import Held
+from anabranch.here.held import Held, Weighed
 from anabranch.here.kinds import BIGINT, BOOLEAN, VOID, Elsewhere, Kind
 from anabranch.here.scalars import Columns, Compiled, Constants, Of, Row, divider, order_of
 from anabranch.schema import MAX_DECIMAL_PRECISION, Decimal
 
 Values = list[tuple[Any, int]]
 """Arguments with their weights."""
-REPEATED = 100_000
-"""How many rows an order or a partition has at most, equal ones counted."""
+REPEATED = 200_000
+"""How many rows are written out at most, each as often as it counts."""
 
 
 def aggregated(plan: Aggregate, held: Held, constants: Constants) -> Held:
     """A row per group."""
-    return _grouped(plan, held, list(held.counted().items()), constants, _aggregate)
+    weighed = held.weighed() if held.weights is None else held.counted().items()
+    return _grouped(plan, held, weighed, constants, _aggregate)
 
 
 def tallied(plan: Tally, held: Held, constants: Constants) -> Held:
     """A row per group, every row counting by its weight."""
-    return _grouped(plan, held, list(held.weighed()), constants, _linear)
+    return _grouped(plan, held, held.weighed(), constants, _linear)
 
 
 Build = Callable[[AggregateCall, list[Compiled]], tuple[Kind, Callable[[Values], Any]]]
 
 
 def _grouped(
-    plan: Aggregate | Tally, held: Held, weighed: list[tuple[Row, int]], constants: Constants, build: Build
+    plan: Aggregate | Tally, held: Held, weighed: Weighed, constants: Constants, build: Build
 ) -> Held:
     columns = held.columns(constants)
     keys = [columns.compiled(scalar) for _, scalar in plan.keys]
     calls = [_Call(call, columns, build) for _, call in plan.calls]
     groups: dict[Row, list[tuple[Row, int]]] = {}
-    for row, weight in weighed:
-        groups.setdefault(tuple(key.of(row) for key in keys), []).append((row, weight))
+    parts = [key.of for key in keys]
+    for member in weighed:
+        row = member[0]
+        groups.setdefault(tuple([of(row) for of in parts]), []).append(member)
     if not plan.keys and not groups:
         groups[()] = []
-    rows = [key + tuple(call.of(members) for call in calls) for key, members in groups.items()]
+    rows = [key + tuple([call.of(members) for call in calls]) for key, members in groups.items()]
     found = (*(key.kind for key in keys), *(call.kind for call in calls))
     return Held(plan.names, found, rows)
 
@@ -55,20 +60,23 @@ class _Call:
         args = [columns.compiled(arg) for arg in call.args]
         self.kind, self._result = build(call, args)
         self._where = None if call.where is None else columns.condition(call.where)
-        self._args = [arg.of for arg in args]
+        self._argument = args[0].of if len(args) == 1 else _together([arg.of for arg in args])
 
     def of(self, members: Sequence[tuple[Row, int]]) -> Any:
         if self._where is not None:
             members = [member for member in members if self._where(member[0]) is True]
-        return self._result([(_argument(self._args, row), weight) for row, weight in members])
+        argument = self._argument
+        return self._result([(argument(row), weight) for row, weight in members])
 
 
-def _argument(args: Sequence[Of], row: Row) -> Any:
-    """The value that counts; NULL if any of several is."""
-    if len(args) == 1:
-        return args[0](row)
-    values = tuple(arg(row) for arg in args)
-    return None if None in values else values
+def _together(args: Sequence[Of]) -> Of:
+    """Several values as one; NULL if any of them is."""
+
+    def values(row: Row) -> Any:
+        found = tuple([arg(row) for arg in args])
+        return None if None in found else found
+
+    return values
 
 
 def _linear(call: AggregateCall, args: list[Compiled]) -> tuple[Kind, Callable[[Values], Any]]:
@@ -158,9 +166,12 @@ def _single(values: Values) -> Any:
 def first_rows(plan: Top, held: Held, constants: Constants) -> Held:
     """The first rows in an order."""
     order = _order(plan.order, held.columns(constants))
-    rows = sorted(_repeated(held), key=order)
-    end = None if plan.limit is None else plan.offset + plan.limit
-    return Held(held.names, held.kinds, rows[plan.offset : end])
+    rows = repeated(held)
+    if plan.limit is None:
+        chosen = sorted(rows, key=order)
+    else:
+        chosen = heapq.nsmallest(plan.offset + plan.limit, rows, key=order)
+    return Held(held.names, held.kinds, chosen[plan.offset :])
 
 
 def windowed(plan: Window, held: Held, constants: Constants) -> Held:
@@ -169,7 +180,7 @@ def windowed(plan: Window, held: Held, constants: Constants) -> Held:
     partition = [columns.compiled(scalar).of for scalar in plan.calls[0][1].partition]
     calls = [_window(call, columns) for _, call in plan.calls]
     groups: dict[Row, list[Row]] = {}
-    for row in _repeated(held):
+    for row in repeated(held):
         groups.setdefault(tuple(key(row) for key in partition), []).append(row)
     rows: list[Row] = []
     for members in groups.values():
@@ -178,7 +189,7 @@ def windowed(plan: Window, held: Held, constants: Constants) -> Held:
     return Held(plan.names, held.kinds + tuple(kind for kind, _ in calls), rows)
 
 
-def _repeated(held: Held) -> list[Row]:
+def repeated(held: Held) -> list[Row]:
     """Each row as often as it counts."""
     counted = held.counted()
     if sum(counted.values()) > REPEATED:
@@ -219,16 +230,29 @@ def _ranked(members: list[Row], order: Callable[[Row], Any]) -> Iterator[tuple[i
 
 def _order(keys: tuple[SortKey, ...], columns: Columns) -> Callable[[Row], Any]:
     """A sort key for rows: NULLs where the order says."""
-    parts = [(order_of(columns.compiled(key.scalar)), key.descending, key.nulls_first) for key in keys]
+    parts = [_sorted_by(key, columns.compiled(key.scalar)) for key in keys]
+    return lambda row: [part(row) for part in parts]
 
-    def compare(left: Row, right: Row) -> int:
-        for of, descending, nulls_first in parts:
-            a, b = of(left), of(right)
-            if a == b:
-                continue
-            if a is None or b is None:
-                return -1 if (a is None) == nulls_first else 1
-            return -1 if (a < b) != descending else 1
-        return 0
 
-    return cmp_to_key(compare)
+def _sorted_by(key: SortKey, scalar: Compiled) -> Of:
+    of, null = order_of(scalar), (0,) if key.nulls_first else (2,)
+    if not key.descending:
+        return lambda row: null if (value := of(row)) is None else (1, value)
+    turned = operator.neg if kinds.is_exact(scalar.kind) else _Turned
+    return lambda row: null if (value := of(row)) is None else (1, turned(value))
+
+
+@total_ordering
+class _Turned:
+    """A value that stands before those that it is above."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Turned) and bool(self._value == other._value)
+
+    def __lt__(self, other: _Turned) -> bool:
+        return bool(other._value < self._value)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -34,9 +34,9 @@ from anabranch.algebra.plan import (
     Window,
 )
 from anabranch.algebra.rebuild import with_inputs
-from anabranch.algebra.scalar import Call, Ref, Scalar, all_of
+from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts
 from anabranch.delta.small import equalities
-from anabranch.here.groups import aggregated, first_rows, tallied, windowed
+from anabranch.here.groups import aggregated, first_rows, repeated, tallied, windowed
 from anabranch.here.held import Held, united
 from anabranch.here.joins import joined
 from anabranch.here.kinds import VOID, Elsewhere, Kind
@@ -44,7 +44,7 @@ from anabranch.here.reach import Far, Leaf, Wide
 from anabranch.here.scalars import Constants
 
 KEY = "__here"
-MOST = 200_000
+MOST = 500_000
 """How many rows any part may have."""
 Keyed = tuple[Kind, Sequence[Any]]
 """Values to look up, and their type."""
@@ -62,6 +62,10 @@ class World(Constants, Protocol):
 
     def is_large(self, leaf: Leaf) -> bool:
         """Whether a relation has more rows than that."""
+        ...
+
+    def count(self, leaf: Scan | Stored) -> int:
+        """How many it has."""
         ...
 
     def rows(self, leaf: Scan | Delta | Stored) -> Held:
@@ -92,6 +96,7 @@ class _Interpreter:
         self._far, self._wide = Far(world.is_large), Wide(world.is_large, world.most)
         self._done: dict[Plan, Held] = {}
         self._found: dict[Plan, Held | None] = {}
+        self._looked: dict[object, Held | None] = {}
         self._cuts: dict[Plan, Cut] = {}
         self._asked: dict[Plan, Held] = {}
         self._held: dict[str, Held] = {}
@@ -146,7 +151,7 @@ class _Interpreter:
         try:
             match large:
                 case Scan() | Stored():
-                    return self._world.look_up(large, _by_column(large, wanted, keys))
+                    return self._seen(large, _by_column(large, wanted, keys))
                 case Filter(source, condition):
                     found = self._fetched(source, wanted, keys)
                     return None if found is None else self._filtered(found, condition)
@@ -158,10 +163,22 @@ class _Interpreter:
                 case Join(left, right, "semi") if not self._wide(right):
                     found = self._fetched(left, wanted, keys)
                     return None if found is None else joined(large, found, self.of(right), self._world)
+                case Aggregate(source, groups) if groups:
+                    known = dict(groups)
+                    below = [known.get(s.name) if isinstance(s, Ref) else None for s in wanted]
+                    found = self._fetched(source, below, keys)
+                    return None if found is None else aggregated(large, found, self._world)
                 case _:
                     return None
         except Elsewhere:
             return None
+
+    def _seen(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
+        """What is looked up in a relation; by the same values, it is looked up once."""
+        known = leaf, tuple((name, kind, frozenset(values)) for name, (kind, values) in keys.items())
+        if known not in self._looked:
+            self._looked[known] = self._world.look_up(leaf, keys)
+        return self._looked[known]
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -283,8 +300,7 @@ class _Interpreter:
                 return held if held.weights is None else held.replaced(held.net.items())
             case Rows(source):
                 held = self.of(source)
-                rows = [row for row, times in held.counted().items() for _ in range(times)]
-                return Held(held.names, held.kinds, rows)
+                return Held(held.names, held.kinds, repeated(held))
             case Support(source):
                 held = self.of(source)
                 return Held(held.names, held.kinds, list(held.net))
@@ -311,12 +327,40 @@ class _Interpreter:
         if self._wide(plan.left):
             right = self.of(plan.right)
             near = self._found.get(plan)
+            if near is not None and plan.kind == "semi" and len(conjuncts(plan.on)) == 1:
+                return near  # it was looked up by all that there is to the condition
             left = self._looked_up(plan, plan.left, right, flipped=True) if near is None else near
-        else:
+        elif self._wide(plan.right):
             left = self.of(plan.left)
-            wide = self._wide(plan.right)
-            right = self._looked_up(plan, plan.right, left) if wide else self.of(plan.right)
+            right = self._looked_up(plan, plan.right, left)
+        else:
+            left, right = self._sides(plan)
         return joined(plan, left, right, self._world)
+
+    def _sides(self, plan: Join) -> tuple[Held, Held]:
+        """Both sides. What one has spares looking up rows of the other that have no partner in it."""
+        left, right = plan.inputs
+        if plan.kind in ("inner", "semi") and self._effort(left) > self._effort(right):
+            there = self.of(right)
+            return self._partners(plan, left, there, flipped=True), there
+        here = self.of(left)
+        return here, self.of(right) if plan.kind == "full" else self._partners(plan, right, here)
+
+    def _effort(self, plan: Plan) -> int:
+        """How many rows are looked into for a part, as far as it isn't there yet."""
+        if plan in self._done:
+            return 0
+        if isinstance(plan, Scan | Stored):
+            return self._world.count(plan) if self._world.is_large(plan) else 0
+        if isinstance(plan, Join) and self._is_lookup(plan):
+            return self._effort(plan.left)
+        return max((self._effort(part) for part in plan.inputs), default=0)
+
+    def _partners(self, plan: Join, side: Plan, other: Held, *, flipped: bool = False) -> Held:
+        """One side of a join, or as much of it as the other side may be joined with."""
+        apart = side not in self._done and self._far(side)
+        found = self._picked(plan, side, other, flipped=flipped) if apart else None
+        return self.of(side) if found is None else found
 
     def _looked_up(self, plan: Join, large: Plan, small: Held, *, flipped: bool = False) -> Held:
         """The rows of a large relation that may be partners of those that are held."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from anabranch.algebra.plan import Join
 from anabranch.algebra.scalar import TRUE, Call, Scalar, all_of, conjuncts
@@ -38,32 +38,41 @@ class _Matching:
         equal = equated(plan.on, set(left.names), set(right.names))
         ours, theirs = left.columns(constants), right.columns(constants)
         pairs = [(op, *alike(ours.compiled(here), theirs.compiled(there))) for op, here, there in equal]
-        self._ours = [one for _, one, _ in pairs]
-        self._needed = [place for place, (op, _, _) in enumerate(pairs) if op != "<=>"]
+        needed = [place for place, (op, _, _) in enumerate(pairs) if op != "<=>"]
+        self._ours = _key([one for _, one, _ in pairs])
         if not pairs and len(left) * len(right) > PAIRS:
             raise Elsewhere("too many pairs of rows")
-        self._index = _indexed(right, [other for _, _, other in pairs], self._needed)
+        self._index = _indexed(right, _key([other for _, _, other in pairs]), needed)
         both = Held(left.names + right.names, left.kinds + right.kinds, [])
         rest = _rest(plan.on, equal)
         self._rest = None if rest == TRUE else both.columns(constants).condition(rest)
 
-    def partners(self, row: Row) -> list[tuple[int, Row, int]]:
+    def partners(self, row: Row) -> Sequence[tuple[int, Row, int]]:
         """Place, row and weight of each."""
-        key = tuple(of(row) for of in self._ours)
-        if any(key[place] is None for place in self._needed):
-            return []
-        found = self._index.get(key, [])
+        found = self._index.get(self._ours(row), ())
         if self._rest is None or not found:
             return found
         return [partner for partner in found if self._rest(row + partner[1]) is True]
 
 
-def _indexed(held: Held, keys: list[Of], needed: list[int]) -> dict[Row, list[tuple[int, Row, int]]]:
+def _key(values: list[Of]) -> Callable[[Row], Row]:
+    """What a row is looked up by."""
+    if len(values) == 1:
+        (only,) = values
+        return lambda row: (only(row),)
+    return lambda row: tuple([of(row) for of in values])
+
+
+def _indexed(
+    held: Held, key_of: Callable[[Row], Row], needed: list[int]
+) -> dict[Row, list[tuple[int, Row, int]]]:
+    """Rows by what they are looked up by. A NULL equals nothing, so whoever looks one up finds nothing."""
     index: dict[Row, list[tuple[int, Row, int]]] = {}
     for place, (row, weight) in enumerate(held.weighed()):
-        key = tuple(of(row) for of in keys)
-        if not any(key[part] is None for part in needed):
-            index.setdefault(key, []).append((place, row, weight))
+        index.setdefault(key_of(row), []).append((place, row, weight))
+    for key in [key for key in index if None in key]:
+        if any(key[place] is None for place in needed):
+            del index[key]
     return index
 
 

@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol
 
 from anabranch.algebra.scalar import Call, Cast, Function, Literal, Ref, Scalar, Verbatim, children, refs
@@ -20,6 +21,8 @@ from anabranch.schema import Atomic, Decimal
 
 Row = tuple[Any, ...]
 Of = Callable[[Row], Any]
+DATE = Atomic("date")
+EPOCH = date(1970, 1, 1).toordinal()
 DIVIDED_DIGITS = 39
 """Digits after the point to which Spark divides before it rounds to the type's."""
 
@@ -63,7 +66,11 @@ class Columns:
             case Cast(value, kind, False):
                 return _cast(self.compiled(value), kind)
             case Function(name, args) if name.lower() in _FUNCTIONS:
-                return _FUNCTIONS[name.lower()](scalar, [self.compiled(arg) for arg in args])
+                return _FUNCTIONS[name.lower()]([*args], [self.compiled(arg) for arg in args])
+            case Verbatim((str(before), Ref() as column, str(after))):
+                part = _EXTRACT.fullmatch(before)
+                if part is not None and after.strip() == ")":
+                    return _FUNCTIONS[part[1].lower()]([column], [self.compiled(column)])
         raise Elsewhere("text that only the engine understands")
 
     def condition(self, scalar: Scalar) -> Of:
@@ -387,15 +394,36 @@ def _like(call: Call, args: list[Compiled]) -> Compiled:
     return Compiled(BOOLEAN, _strict(lambda text: matches(text) is not None, args[0].of))
 
 
-def _substring(function: Function, args: list[Compiled]) -> Compiled:
+def _substring(scalars: list[Scalar], args: list[Compiled]) -> Compiled:
     """From a place that counts from one, so many letters; both stand in the text."""
-    places = [scalar.value for scalar in function.args[1:] if isinstance(scalar, Literal)]
-    if len(function.args) != 3 or len(places) != 2 or args[0].kind != STRING:
+    places = [scalar.value for scalar in scalars[1:] if isinstance(scalar, Literal)]
+    if len(scalars) != 3 or len(places) != 2 or args[0].kind != STRING:
         raise Elsewhere("a part of a text that isn't plain")
     start, length = places
     if not isinstance(start, int) or not isinstance(length, int) or start < 1 or length < 0:
         raise Elsewhere("a part of a text that isn't plain")
     return Compiled(STRING, _strict(lambda text: text[start - 1 : start - 1 + length], args[0].of))
+
+
+# -- dates ----------------------------------------------------------------------------------------
+
+
+def _date_part(part: str) -> Callable[[list[Scalar], list[Compiled]], Compiled]:
+    take = operator.attrgetter(part)
+
+    def build(scalars: list[Scalar], args: list[Compiled]) -> Compiled:
+        if [arg.kind for arg in args] != [DATE]:
+            raise Elsewhere("something else than a date")
+        return Compiled(INT, _strict(lambda days: take(_date(days)), args[0].of))
+
+    return build
+
+
+def _date(days: int) -> date:
+    try:
+        return date.fromordinal(EPOCH + days)
+    except (ValueError, OverflowError) as error:
+        raise Elsewhere("a date that Python doesn't have") from error
 
 
 # -- types ----------------------------------------------------------------------------------------
@@ -456,7 +484,11 @@ _CALLS: Mapping[str, Callable[[Call, list[Compiled]], Compiled]] = {
     "like": _like,
 }
 
-_FUNCTIONS: Mapping[str, Callable[[Function, list[Compiled]], Compiled]] = {
+_FUNCTIONS: Mapping[str, Callable[[list[Scalar], list[Compiled]], Compiled]] = {
     "substring": _substring,
     "substr": _substring,
+    "year": _date_part("year"),
+    "month": _date_part("month"),
+    "day": _date_part("day"),
 }
+_EXTRACT = re.compile(r"\s*extract\s*\(\s*(year|month|day)\s+from\s+", re.IGNORECASE)

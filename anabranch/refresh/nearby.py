@@ -30,8 +30,8 @@ from anabranch.write.working import WorkingTable
 
 FETCHED = 200_000
 """Rows that an answer of the engine's may have."""
-FOUND = 100_000
-"""Rows that may be found by looking into files here."""
+FOUND = 1_000_000
+"""Values that may be found by looking into files here."""
 _CONSTANTS: WeakKeyDictionary[Engine, dict[Scalar, tuple[Kind, Any]]] = WeakKeyDictionary()
 
 
@@ -67,6 +67,9 @@ class _Nearby:
             case _:
                 return False
 
+    def count(self, leaf: Scan | Stored) -> int:
+        return self._sources.rows_of(leaf, self._table)
+
     def rows(self, leaf: Scan | Delta | Stored) -> Held:
         found = self._sources.arrow(leaf, self._table)
         if found is None:
@@ -74,7 +77,7 @@ class _Nearby:
         return held_rows(found, leaf.names, weight=isinstance(leaf, Delta))
 
     def look_up(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
-        found = self._sources.looked_up(leaf, keys, self._table, FOUND)
+        found = self._sources.looked_up(leaf, keys, self._table, FOUND // max(len(leaf.columns), 2))
         return None if found is None else held_rows(found, leaf.names)
 
     def ask(self, plan: Plan, cuts: Mapping[str, Held]) -> Held:

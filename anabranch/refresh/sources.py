@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from anabranch.algebra.plan import At, Delta, Scan, Stored
@@ -19,6 +20,7 @@ from anabranch.parts import Parts
 from anabranch.read.view import change_pieces, live_files
 from anabranch.schema import Schema, has_floats, has_map
 from anabranch.storage.changes import Piece, Signed
+from anabranch.storage.deletes import Deleted
 from anabranch.storage.files import WEIGHT, FileRef, check_files
 from anabranch.storage.live import LiveRows
 from anabranch.storage.lookup import look_up
@@ -46,6 +48,11 @@ class Sources:
     large: set[TableName] = field(default_factory=set)
     """Tables whose change was too much to be held here."""
     _found: dict[TableName, tuple[list[Piece], Schema]] = field(default_factory=dict)
+
+    @cached_property
+    def _deleted(self) -> Deleted:
+        """The marks in files, each delete file read once."""
+        return Deleted(self.parts.warehouse)
 
     def changed(self, tables: frozenset[TableName]) -> frozenset[str]:
         """The tables whose rows may differ between the two moments."""
@@ -143,6 +150,10 @@ class Sources:
         files, _ = self._files(scan)
         return sum(file.rows for file in files) > most or sum(file.size for file in files) > ONE_TASK_BYTES
 
+    def rows_of(self, leaf: Scan | Stored, own: WorkingTable) -> int:
+        """How many rows a leaf has; `own` is the table that is being refreshed."""
+        return sum(file.rows for file in self._kept(leaf, own)[0])
+
     def arrow(self, leaf: Scan | Delta | Stored, own: WorkingTable) -> Any | None:
         """The rows of a leaf as Arrow data, in its order of columns; None if they can't be read here.
 
@@ -170,7 +181,13 @@ class Sources:
         size = self.parts.settings["driver_lookup_bytes"]
         check_files(self.parts.warehouse, files)
         found = look_up(
-            self.parts.warehouse, list(files), _narrow(schema, leaf), values, rows=most, size=size
+            self.parts.warehouse,
+            list(files),
+            _narrow(schema, leaf),
+            values,
+            deleted=self._deleted,
+            rows=most,
+            size=size,
         )
         return None if found is None else found.select(wanted)
 

@@ -28,7 +28,14 @@ FILES = 1_000
 
 
 def look_up(
-    warehouse: Warehouse, files: Sequence[FileRef], schema: Schema, keys: Keys, *, rows: int, size: int
+    warehouse: Warehouse,
+    files: Sequence[FileRef],
+    schema: Schema,
+    keys: Keys,
+    *,
+    deleted: Deleted,
+    rows: int,
+    size: int,
 ) -> pa.Table | None:
     """The live rows whose columns have values among the keys, in declared types.
 
@@ -36,7 +43,7 @@ def look_up(
     """
     if len(files) > FILES:
         return None
-    declared, deleted = to_arrow(schema), Deleted(warehouse)
+    declared = to_arrow(schema)
     found: list[pa.Table] = []
     count = 0
     for file in files:

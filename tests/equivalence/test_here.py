@@ -53,6 +53,9 @@ class Reference:
             case _:
                 return False
 
+    def count(self, leaf: Scan | Stored) -> int:
+        return len(evaluate(leaf, self.tables))
+
     def rows(self, leaf: Scan | Delta | Stored) -> Held:
         return held(leaf.names, evaluate(leaf, self.tables), weighted=isinstance(leaf, Delta))
 
