@@ -17,7 +17,7 @@ from anabranch.algebra.scalar import Literal, Scalar
 from anabranch.algebra.weights import Weighted
 from anabranch.delta.together import Known
 from anabranch.engine.base import Engine, Frame
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, EngineMemory
 from anabranch.here.held import Held, in_kinds
 from anabranch.here.interpret import Keyed, TooDear, interpret
 from anabranch.here.kinds import Elsewhere, Kind
@@ -46,7 +46,10 @@ def computed_here(
         wanted = kinds_of(table.schema)
         held = interpret(plan, _Nearby(sources, table, known, most), questions=questions)
         return in_kinds(held, wanted)
-    except (TooDear, Elsewhere):
+    except EngineMemory:
+        raise
+    except (TooDear, Elsewhere, RecursionError, AnabranchError):
+        # An error may be due to the order in which parts were computed. If not, the engine says it again.
         return None
 
 

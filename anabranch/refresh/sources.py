@@ -31,6 +31,8 @@ from anabranch.write.working import WorkingTable
 
 FEW_BYTES = 32 << 20
 """Parquet bytes of changes that joins may send around."""
+REMOTE = 8
+"""How much dearer a byte is that comes over a network."""
 ONE_TASK_BYTES = 4 << 20
 """Parquet bytes that one task reads as fast as several do, their own cost counted."""
 
@@ -179,6 +181,8 @@ class Sources:
         files, schema = self._kept(leaf, own)
         values = {name: key_values(schema, name, keyed) for name, keyed in keys.items()}
         size = self.parts.settings["driver_lookup_bytes"]
+        if not self.parts.warehouse.uri.startswith("file:"):
+            size //= REMOTE
         check_files(self.parts.warehouse, files)
         found = look_up(
             self.parts.warehouse,

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anabranch.errors import Damaged
+from anabranch.here.kinds import Elsewhere
 from anabranch.schema import Schema
 from anabranch.storage.deletes import Deleted
 from anabranch.storage.files import FileRef
@@ -110,7 +111,7 @@ class _File:
         stays[marked] = False
         for own, name in self._named.items():
             column, values = keyed.column(own), self._keys[name]
-            mask = pc.is_in(column, value_set=values.cast(column.type))
+            mask = pc.is_in(column, value_set=_stored_as(values, column.type))
             stays &= mask.to_numpy()
         if not stays.any():
             return None
@@ -137,3 +138,11 @@ class _File:
             pc.less_equal(values, pa.scalar(statistics.max, kind)),
         )
         return bool(pc.any(inside).as_py())
+
+
+def _stored_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values in the type that a file has, which may be an older one of its column."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise Elsewhere("values that a file can't have") from error

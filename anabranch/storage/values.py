@@ -25,7 +25,10 @@ _SHORT = 18
 def held_rows(table: pa.Table, names: tuple[str, ...], *, weight: bool = False) -> Held:
     """The rows of a table, its columns by position, under other names; `weight`: one more is the weight."""
     kinds = tuple(_kind(table.schema.field(place)) for place in range(len(names)))
-    columns = [values(table.column(place), kind) for place, kind in enumerate(kinds)]
+    try:
+        columns = [values(table.column(place), kind) for place, kind in enumerate(kinds)]
+    except UnicodeDecodeError as error:  # Spark lets bytes be text that aren't
+        raise Elsewhere("text that isn't") from error
     rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
     return Held(names, kinds, rows, table.column(len(names)).to_pylist() if weight else None)
 

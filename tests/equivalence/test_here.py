@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 
-from anabranch.algebra.evaluate import Tables, ZSet, evaluate, net, plus
-from anabranch.algebra.plan import Delta, Plan, Scan, Stored
-from anabranch.algebra.scalar import Scalar
+from anabranch.algebra.evaluate import NegativeWeight, Tables, ZSet, evaluate, net, plus
+from anabranch.algebra.plan import Delta, Join, Plan, Scan, Stored
+from anabranch.algebra.scalar import TRUE, Scalar
 from anabranch.algebra.weights import Weighted
-from anabranch.here.held import Held
+from anabranch.here import groups, joins
+from anabranch.here import interpret as interpret_module
+from anabranch.here.groups import Values
+from anabranch.here.held import Held, Weighed
 from anabranch.here.interpret import Keyed, TooDear, interpret
 from anabranch.here.kinds import BIGINT, BOOLEAN, DOUBLE, VOID, Elsewhere, Kind
 from anabranch.here.reach import Leaf
@@ -137,14 +140,55 @@ def check(seed: int, seen: Counter[str], rounds: int = 6) -> None:
                 assert plus(old, net(found.weighed())) == dict(expected), (seed, kept.piece.table)
 
 
-def test_random_queries_are_computed_here_as_their_plans_say() -> None:
-    seen: Counter[str] = Counter()
+def check_many(seen: Counter[str]) -> None:
     for seed in range(QUERIES):
         check(seed, seen)
+
+
+def test_random_queries_are_computed_here_as_their_plans_say() -> None:
+    seen: Counter[str] = Counter()
+    check_many(seen)
     assert seen["computed"] > QUERIES, seen
     assert seen["questions"] > QUERIES / 2, seen
     assert seen["look-ups"] > QUERIES / 2, seen
     assert seen["without a question"] > QUERIES / 2, seen
+
+
+def _nulls_match(held: Held, key_of: Any, needed: list[int]) -> Any:
+    return joins_indexed(held, key_of, [])
+
+
+def _nulls_count(values: Values) -> int:
+    return sum(weight for _, weight in values)
+
+
+def _rows_stay(self: Held, weighed: Weighed) -> Held:
+    return replace(self, weights=[abs(weight) for _, weight in weighed])
+
+
+def _never_far(self: Any, plan: Join, side: Plan, other: Held, *, flipped: bool = False) -> Held:
+    found = self._picked(plan, side, other, flipped=not flipped) if side not in self._done else None
+    return self.of(side) if found is None else found
+
+
+joins_indexed = joins._indexed
+WRONG: dict[str, tuple[object, str, object]] = {
+    "NULL equals NULL": (joins, "_indexed", _nulls_match),
+    "the rest of a condition is forgotten": (joins, "_rest", lambda condition, equal: TRUE),
+    "NULL is counted": (groups, "_count", _nulls_count),
+    "nothing is taken away": (Held, "replaced", _rows_stay),
+    "one side is picked by its own values": (interpret_module._Interpreter, "_partners", _never_far),
+    "every answer without keys is empty": (interpret_module, "_has_no_rows", lambda plan, held: True),
+    "what is looked up isn't joined": (interpret_module, "conjuncts", lambda condition: [condition]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_computation_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, name, wrong = WRONG[what]
+    monkeypatch.setattr(target, name, wrong)
+    with pytest.raises((AssertionError, ValueError, IndexError, KeyError, NegativeWeight)):
+        check_many(Counter())
 
 
 @pytest.mark.slow
