@@ -20,7 +20,7 @@ from typing import Any
 from anabranch.parts import Parts
 from anabranch.refresh import publish, run
 from anabranch.refresh.definitions import Definitions
-from anabranch.storage import files
+from anabranch.storage import files, lookup
 
 KINDS = ("planning", "spark", "parquet", "commit", "rest")
 _ENGINE = "engine"
@@ -36,6 +36,7 @@ _PARQUET = (
     files.write_change,
     files.written_files,
     files.written_changes,
+    lookup.look_up,
 )
 
 
