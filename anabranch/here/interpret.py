@@ -73,8 +73,8 @@ class World(Constants, Protocol):
         ...
 
     def look_up(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
-        """The rows of a large relation that have one of the values in each of some columns, by the names of
-        the table; maybe more. None if that isn't for here."""
+        """The rows of a large relation that have one of the values in each of some columns, by the table's
+        names for them. None if that isn't for here."""
         ...
 
     def ask(self, plan: Plan, cuts: Mapping[str, Held]) -> Held:
@@ -348,13 +348,17 @@ class _Interpreter:
 
     def _effort(self, plan: Plan) -> int:
         """How many rows are looked into for a part, as far as it isn't there yet."""
-        if plan in self._done:
-            return 0
-        if isinstance(plan, Scan | Stored):
-            return self._world.count(plan) if self._world.is_large(plan) else 0
-        if isinstance(plan, Join) and self._is_lookup(plan):
-            return self._effort(plan.left)
-        return max((self._effort(part) for part in plan.inputs), default=0)
+        most, pending, seen = 0, [plan], set(self._done)
+        while pending:
+            part = pending.pop()
+            if part in seen:
+                continue
+            seen.add(part)
+            if isinstance(part, Scan | Stored):
+                most = max(most, self._world.count(part) if self._world.is_large(part) else 0)
+            else:
+                pending += [part.left] if isinstance(part, Join) and self._is_lookup(part) else part.inputs
+        return most
 
     def _partners(self, plan: Join, side: Plan, other: Held, *, flipped: bool = False) -> Held:
         """One side of a join, or as much of it as the other side may be joined with."""
