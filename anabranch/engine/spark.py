@@ -238,18 +238,28 @@ class SparkEngine:
     def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
         """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
         with translated():
-            if like is not None:
-                return self.session.createDataFrame(table, like.schema)
             naive = {f.name for f in table.schema if pa.types.is_timestamp(f.type) and f.type.tz is None}
-            if not naive:
-                return self.session.createDataFrame(table)
-            # Left to itself, Spark takes a timestamp without a zone for one in the session's.
-            taken = self.session.createDataFrame(table.slice(0, 0)).schema
-            fields = [
+            if like is not None:
+                schema = like.schema
+            elif naive or not table.num_rows:
+                schema = self._taken_as(table, naive)
+            else:
+                schema = None
+            return self.session.createDataFrame(table, schema)
+
+    def _taken_as(self, table: Any, naive: set[str]) -> StructType:
+        """The types that Spark takes Arrow data for.
+
+        Left to itself, it takes a timestamp without a zone for one in the session's; and over Connect it
+        knows no types without rows.
+        """
+        row = pa.table([pa.nulls(1, field.type) for field in table.schema], names=table.column_names)
+        return StructType(
+            [
                 StructField(field.name, TimestampNTZType()) if field.name in naive else field
-                for field in taken.fields
+                for field in self.session.createDataFrame(row).schema.fields
             ]
-            return self.session.createDataFrame(table, StructType(fields))
+        )
 
     def collected(self, frame: Frame) -> Any | None:
         """The rows of a frame as Arrow data, computed now; None if they are too many, or wouldn't come back

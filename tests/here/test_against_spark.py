@@ -121,12 +121,13 @@ txt || '-' || other | length(txt) | txt LIKE 'a%' | txt LIKE '_b_' | other LIKE 
 substring(txt, 2, 2) | substr(txt, 1, 100) | i BETWEEN 0 AND 10 | d BETWEEN 0.06 - 0.01 AND 20 | 0.06 + 0.01
 12 | -3 | 3000000000 | 1.50 | 0.05 | 'text' | TRUE | nullif(i, 0) | if(i > 0, d, 0) | nvl(txt, 'x')
 fine = 0 | fine > d
+year(day) | extract(MONTH FROM day) | day(day)
 """
 """Expressions that are computed here."""
 
 THERE = """
 upper(txt) | lower(other) | i / 2 | x + 1 | d + x | CAST(d AS STRING) | CAST(txt AS STRING) || i
-fine * (fine - fine) | d % 2 | year(day) | day + 1 | id = '3' | x < 1 | x > f | x <=> f | txt LIKE other
+fine * (fine - fine) | d % 2 | quarter(day) | day + 1 | id = '3' | x < 1 | x > f | x <=> f | txt LIKE other
 txt RLIKE 'a.*' | concat(txt, other)
 """
 """Expressions that the engine is asked for: they mean the same, whoever computes them."""
