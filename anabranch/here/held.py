@@ -40,9 +40,13 @@ class Held:
 
     def counted(self) -> dict[Row, int]:
         """The same, of a relation that takes nothing away."""
+        self.check_counts()
+        return self.net
+
+    def check_counts(self) -> None:
+        """Refuse rows that are taken away from nothing."""
         if self.weights is not None and any(weight < 0 for weight in self.net.values()):
             raise Elsewhere("rows that are taken away from nothing")
-        return self.net
 
     def columns(self, constants: Constants) -> Columns:
         """What scalars over its rows can read."""

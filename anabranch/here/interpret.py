@@ -223,7 +223,7 @@ class _Interpreter:
         found = self._asked.get(plan)
         if found is None:
             if _has_no_rows(plan, self._held):
-                found = Held(plan.names, (VOID,) * len(plan.names), [])
+                found = _nothing(plan)
             elif self._left == 0:
                 raise TooDear("more questions than statements")
             else:

@@ -18,9 +18,9 @@ PAIRS = 1_000_000
 def joined(plan: Join, left: Held, right: Held, constants: Constants) -> Held:
     """The rows of a join."""
     if plan.kind != "inner":
-        right.counted()
+        right.check_counts()
     if plan.kind == "full":
-        left.counted()
+        left.check_counts()
     matching = _Matching(plan, left, right, constants)
     names, weighed = plan.names, _rows(plan, left, right, matching)
     semi = plan.kind in ("semi", "anti")

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from anabranch.names import TableName
 from tests.engines.lakes import duck_lake
 from tests.marks.forced import marked, marking_always
 
@@ -127,19 +128,13 @@ def test_a_sum_that_doesnt_fit_is_the_engines_error(place: Path, clock: ab.Manua
 
 def test_a_file_that_is_gone_is_damage_and_nothing_is_published(place: Path, clock: ab.ManualClock) -> None:
     with shop(duck_lake(place, clock=clock, driver_rows=3)) as lake:
-        table = lake._parts.catalog.moment().version(ab_name("sales")).table_id
+        table = lake._parts.catalog.moment().version(TableName.parse("sales")).table_id
         lake.insert("products", [(30, "new")])
         for file in place.glob(f"tables/{table}/data/**/*.parquet"):
             file.write_bytes(b"")
         with pytest.raises(ab.AnabranchError) as caught:
             lake.refresh_stream_table("joined")
         assert "not the one that was written" in str(caught.value)
-
-
-def ab_name(text: str) -> Any:
-    from anabranch.names import TableName
-
-    return TableName.parse(text)
 
 
 @pytest.mark.parametrize("way", ["looked up in files", "looked up by the engine"])
