@@ -15,7 +15,7 @@ from anabranch.clock import Clock
 from anabranch.errors import InputError
 from anabranch.events import Observer, ignore
 from anabranch.failpoints import Failpoints
-from anabranch.late import late
+from anabranch.late import if_made, late
 from anabranch.ledger import ledger
 from anabranch.ledger.records import Commit
 from anabranch.listing import Listing
@@ -458,6 +458,8 @@ class Lake:
     def close(self) -> None:
         """Give back what the lake holds: connections, and Spark if it was started here."""
         self._parts.engine.stop()
+        if (columns := if_made(self._parts.columns)) is not None:
+            columns.close()
         self._parts.catalog.database.close()
 
     def __enter__(self) -> Lake:

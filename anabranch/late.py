@@ -29,6 +29,14 @@ class Late(Generic[Made]):
         return getattr(self._made, name)
 
 
+def if_made(thing: Made) -> Made | None:
+    """What was made late, if it was made by now; anything else is itself."""
+    if not isinstance(thing, Late):
+        return thing
+    made: Made | None = thing._made
+    return made
+
+
 def late(make: Callable[[], Made]) -> Made:
     """What `make` gives, made when something is first asked of it.
 

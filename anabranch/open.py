@@ -24,6 +24,7 @@ from anabranch.storage.location import warehouse_uri
 
 if TYPE_CHECKING:
     from anabranch.engine.base import Engine
+    from anabranch.storage.columns import Columns
     from anabranch.storage.tables import TableReader
     from anabranch.storage.warehouse import Warehouse
 
@@ -68,6 +69,7 @@ def open_parts(
         engine=cast(
             "Engine", LateEngine(lambda: _spark_engine(spark, settings["time_zone"], observer, options))
         ),
+        columns=late(lambda: _columns(settings)),
         settings=settings,
         clock=clock,
         failpoints=failpoints,
@@ -85,6 +87,12 @@ def _reader(warehouse: Warehouse) -> TableReader:
     from anabranch.storage.tables import TableReader
 
     return TableReader(warehouse)
+
+
+def _columns(settings: Settings) -> Columns:
+    from anabranch.storage.columns import Columns
+
+    return Columns(lambda: settings["driver_column_bytes"])
 
 
 def _spark_engine(spark: Any, zone: str, observer: Observer, options: Mapping[str, str]) -> Engine:

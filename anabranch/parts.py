@@ -15,8 +15,13 @@ from anabranch.storage.catalog import Catalog
 
 if TYPE_CHECKING:
     from anabranch.engine.base import Engine
+    from anabranch.storage.columns import Columns
     from anabranch.storage.tables import TableReader
     from anabranch.storage.warehouse import Warehouse
+
+
+REMOTE = 8
+"""How much dearer a byte is that comes over a network."""
 
 
 class Follow(Protocol):
@@ -35,9 +40,16 @@ class Parts:
     reader: TableReader
     catalog: Catalog
     engine: Engine
+    columns: Columns
     settings: Settings
     clock: Clock
     failpoints: Failpoints
     observer: Observer
     follow: Follow | None = None
     """What maintains tables that move with a write; see `write/follow.py`."""
+
+    @property
+    def lookup_bytes(self) -> int:
+        """How many bytes of Parquet may be looked into here."""
+        size: int = self.settings["driver_lookup_bytes"]
+        return size if self.warehouse.uri.startswith("file:") else size // REMOTE

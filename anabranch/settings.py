@@ -204,6 +204,12 @@ _SETTINGS = (
         "up to how many bytes of Parquet a refresh looks into for a few rows without a Spark job; "
         "an eighth of it on an object store",
     ),
+    Setting(
+        "driver_column_bytes",
+        str(8 << 30),
+        _whole(0, 1 << 44),
+        "up to how many bytes of this machine's disk columns take that were looked into, kept for next time",
+    ),
 )
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _SETTINGS}

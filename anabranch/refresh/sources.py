@@ -23,7 +23,7 @@ from anabranch.storage.changes import Piece, Signed
 from anabranch.storage.deletes import Deleted
 from anabranch.storage.files import WEIGHT, FileRef, check_files
 from anabranch.storage.live import LiveRows
-from anabranch.storage.lookup import look_up
+from anabranch.storage.lookup import Limits, look_up
 from anabranch.storage.scan import read_rows
 from anabranch.storage.small import net_rows, small_change
 from anabranch.storage.values import key_values
@@ -31,8 +31,6 @@ from anabranch.write.working import WorkingTable
 
 FEW_BYTES = 32 << 20
 """Parquet bytes of changes that joins may send around."""
-REMOTE = 8
-"""How much dearer a byte is that comes over a network."""
 ONE_TASK_BYTES = 4 << 20
 """Parquet bytes that one task reads as fast as several do, their own cost counted."""
 
@@ -180,18 +178,15 @@ class Sources:
             return None
         files, schema = self._kept(leaf, own)
         values = {name: key_values(schema, name, keyed) for name, keyed in keys.items()}
-        size = self.parts.settings["driver_lookup_bytes"]
-        if not self.parts.warehouse.uri.startswith("file:"):
-            size //= REMOTE
         check_files(self.parts.warehouse, files)
         found = look_up(
             self.parts.warehouse,
+            self.parts.columns,
             list(files),
             _narrow(schema, leaf),
             values,
             deleted=self._deleted,
-            rows=most,
-            size=size,
+            limits=Limits(rows=most, size=self.parts.lookup_bytes),
         )
         return None if found is None else found.select(wanted)
 

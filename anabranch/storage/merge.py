@@ -1,8 +1,9 @@
 """Finding the stored rows that a change takes away, without a key.
 
 A change says which rows go, not where they are. Rows are equal if all their columns are, NULL with NULL,
-NaN with NaN, and of equal rows any will do. Where the table is small enough to be read here, this file
-finds them; for larger ones the engine does.
+NaN with NaN, and of equal rows any will do. Where few rows of a large table go, those that have the same
+values in one column are looked up and compared; where the table is small enough to be read here, all are;
+for the rest the engine is asked.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import Damaged
+from anabranch.here.kinds import Elsewhere
+from anabranch.storage.columns import Columns, as_numbers
+from anabranch.storage.deletes import Deleted
 from anabranch.storage.equal import refined
 from anabranch.storage.files import (
     FILE,
@@ -28,7 +32,11 @@ from anabranch.storage.files import (
     stored_rows,
 )
 from anabranch.storage.live import LiveRows
+from anabranch.storage.lookup import Finder, Found, Limits, TooMuch
 from anabranch.storage.warehouse import Warehouse
+
+LOOSE, LOOSE_ROWS = 10, 50_000
+"""How many rows may have to be compared for each that goes, and in all."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +80,69 @@ def find_rows(
     name: str,
 ) -> Removal:
     """The positions of the rows that go, found by reading all files."""
-    change = pa.concat_tables(read_file(warehouse, path) for path in changes)
-    gone = change.filter(pc.less(change[WEIGHT], 0))
-    wanted = -gone[WEIGHT].to_numpy()
     live = LiveRows(warehouse)
-    read = [live.placed(file) for file in files]
-    columns = [stored_rows(part, layout.arrow) for part in (gone, *(rows for rows, _ in read))]
+    read = (Found(file, *reversed(live.placed(file))) for file in files)
+    return _found_among(list(read), _gone(warehouse, changes), layout, size, name)
+
+
+def look_for_rows(
+    warehouse: Warehouse,
+    columns: Columns,
+    files: Sequence[FileRef],
+    changes: Sequence[str],
+    layout: Layout,
+    size: ChangeSize,
+    name: str,
+    *,
+    most: int,
+) -> Removal | None:
+    """The same, found by looking up the values of one column; None if none tells rows apart well enough.
+
+    `most`: bytes of Parquet that may be read.
+    """
+    gone = _gone(warehouse, changes)
+    stored = stored_rows(gone, layout.arrow)
+    key = telling_column(stored)
+    if key is None:
+        return None
+    keys = {key: pc.unique(stored[key])}
+    finder = Finder(warehouse, columns, layout.arrow.names, keys, Deleted(warehouse))
+    limits = Limits(rows=LOOSE_ROWS + LOOSE * size.deleted, size=most)
+    try:
+        return _found_among(list(finder.found(files, limits)), gone, layout, size, name)
+    except (TooMuch, Elsewhere):
+        return None
+
+
+def telling_column(rows: pa.Table) -> str | None:
+    """The column with the most values, of those that rows can be searched by.
+
+    >>> telling_column(pa.table({"kind": [1, 1, 2], "id": [7, 8, 9], "rate": [0.1, 0.2, 0.3]}))
+    'id'
+    """
+    searched = [field.name for field in rows.schema if as_numbers(pa.nulls(0, field.type)) is not None]
+    return max(searched, key=lambda name: pc.count_distinct(rows[name]).as_py(), default=None)
+
+
+def _gone(warehouse: Warehouse, changes: Sequence[str]) -> pa.Table:
+    """The rows that a change takes away, with their weights."""
+    change = pa.concat_tables(read_file(warehouse, path) for path in changes)
+    return change.filter(pc.less(change[WEIGHT], 0))
+
+
+def _found_among(
+    read: Sequence[Found], gone: pa.Table, layout: Layout, size: ChangeSize, name: str
+) -> Removal:
+    """The positions of the rows that go, among rows that were read."""
+    columns = [stored_rows(part, layout.arrow) for part in (gone, *(found.rows for found in read))]
     rows = pa.concat_tables(columns).combine_chunks()
-    matches = _matches(rows, gone.num_rows)
-    places = _first_of_each(matches, wanted)
-    starts = np.cumsum([0, *(file.rows for file in files)])
+    places = _first_of_each(_matches(rows, gone.num_rows), -gone[WEIGHT].to_numpy())
+    starts = np.cumsum([0, *(len(found.positions) for found in read)])
     positions = {}
-    for number, (file, (_, at)) in enumerate(zip(files, read, strict=True)):
-        inside = places[(places >= starts[number]) & (places < starts[number + 1])] - starts[number]
+    for found, start, end in zip(read, starts[:-1], starts[1:], strict=True):
+        inside = places[(places >= start) & (places < end)] - start
         if len(inside):
-            positions[file.path] = pa.array(at[inside])
+            positions[found.file.path] = pa.array(found.positions[inside])
     return _checked(positions, size, name)
 
 

@@ -17,15 +17,18 @@ from anabranch.storage.merge import (
     change_size,
     find_rows,
     found_by_engine,
+    look_for_rows,
 )
 from anabranch.storage.values import arrow_rows
-from anabranch.write.rewrite import RowCounts, new_files, remove_rows, write_frame
+from anabranch.write.rewrite import RowCounts, how_to_remove, new_files, remove_rows, write_frame
 from anabranch.write.working import WorkingTable
 
 SMALL_TABLE_BYTES = 8 << 20
 """A table up to this size is kept in one file."""
 DRIVER_ROWS = 2_000_000
 """Up to so many stored rows are compared here."""
+LOOKED_UP_ROWS, FEW = 20_000, 20
+"""From so many stored rows on they are looked up, if at most one of so many goes."""
 
 
 def apply_change(parts: Parts, table: WorkingTable, change: Frame, *, few: bool = False) -> RowCounts:
@@ -55,7 +58,7 @@ def _applied(parts: Parts, table: WorkingTable, changes: list[str], folder: str)
         return RowCounts(inserted=size.inserted)
     live = sorted(table.live().values(), key=lambda file: file.path)
     removal, gone = _located(parts, table, live, changes, size)
-    if sum(file.size for file in live) <= SMALL_TABLE_BYTES:
+    if _is_small(live):
         table.replace(live, new_files(parts, table, live, changes, removal, gone), changes)
     else:
         remove_rows(parts, table, changes, removal, gone)
@@ -74,12 +77,37 @@ def _located(
     parts: Parts, table: WorkingTable, live: list[FileRef], changes: list[str], size: ChangeSize
 ) -> tuple[Removal, list[str]]:
     """The positions that go, and the files that say so to the engine."""
-    name, small = str(table.name), sum(file.rows for file in live) <= DRIVER_ROWS
+    name, stored = str(table.name), sum(file.rows for file in live)
     fits = sum(file.size for file in live) + size.size <= parts.settings["driver_rewrite_bytes"]
-    if small and fits and comparable(table.layout.arrow):
+    if comparable(table.layout.arrow) and stored > LOOKED_UP_ROWS and size.deleted * FEW <= stored:
+        looked = look_for_rows(
+            parts.warehouse,
+            parts.columns,
+            live,
+            changes,
+            table.layout,
+            size,
+            name,
+            most=parts.lookup_bytes,
+        )
+        if looked is not None and (fits or _is_done_here(parts, table, live, looked)):
+            return looked, []
+    if comparable(table.layout.arrow) and stored <= DRIVER_ROWS and fits:
         return find_rows(parts.warehouse, live, changes, table.layout, size, name), []
     folder = f"{table.folder}/changes/{parts.clock.new_id()}"
-    found = parts.engine.located(changes, live, table.schema)
-    write_frame(parts, found, folder)
+    located = parts.engine.located(changes, live, table.schema)
+    write_frame(parts, located, folder)
     gone = written_changes(parts.warehouse, folder)
     return found_by_engine(parts.warehouse, gone, size, name), gone
+
+
+def _is_small(live: list[FileRef]) -> bool:
+    """Whether a table is kept in one file."""
+    return sum(file.size for file in live) <= SMALL_TABLE_BYTES
+
+
+def _is_done_here(parts: Parts, table: WorkingTable, live: list[FileRef], removal: Removal) -> bool:
+    """Whether no file has to be rewritten by the engine, which would have to be told the positions."""
+    rewritten = live if _is_small(live) else how_to_remove(table, removal).rewritten
+    size = sum(file.size for file in rewritten) + removal.size
+    return bool(size <= parts.settings["driver_rewrite_bytes"])

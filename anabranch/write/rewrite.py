@@ -62,16 +62,21 @@ def remove_rows(
 
     `gone` are the files that say which positions go: by default the change files themselves.
     """
-    live = table.live()
-    if unknown := set(removal.positions) - set(live):
-        raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
-    going = {path: len(positions) for path, positions in removal.positions.items()}
-    choice = marking.choose(live.values(), going, table.markable(), marking.LIMITS)
+    choice = how_to_remove(table, removal)
     rewritten = list(choice.rewritten)
     table.replace(rewritten, new_files(parts, table, rewritten, changes, removal, gone), changes)
     if choice.marked:
         marks = {file.path: removal.positions[file.path] for file in choice.marked}
         table.mark(marks, f"{table.folder}/deletes/{parts.clock.new_id()}.parquet")
+
+
+def how_to_remove(table: WorkingTable, removal: Removal) -> marking.Choice:
+    """Which files are rewritten, and in which rows are marked."""
+    live = table.live()
+    if unknown := set(removal.positions) - set(live):
+        raise Damaged(f'rows of "{table.name}" were read from files it does not have', detail=min(unknown))
+    going = {path: len(positions) for path, positions in removal.positions.items()}
+    return marking.choose(live.values(), going, table.markable(), marking.LIMITS)
 
 
 def write_frame(parts: Parts, frame: Frame, folder: str, table: WorkingTable | None = None) -> None:

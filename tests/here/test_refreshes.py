@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 import anabranch as ab
 from anabranch.names import TableName
+from anabranch.storage.files import Removal
+from anabranch.storage.merge import look_for_rows
 from tests.engines.lakes import duck_lake
 from tests.marks.forced import marked, marking_always
 
@@ -63,6 +65,30 @@ def change(lake: ab.Lake, number: int) -> None:
 
 def all_right(lake: ab.Lake) -> bool:
     return all(lake.verify(name).ok for name in QUERIES)
+
+
+@pytest.mark.parametrize("small", [0, 8 << 20])
+@pytest.mark.parametrize("rewritten", [0, 64 << 20])
+def test_stored_rows_are_looked_up_however_they_are_taken_out(
+    place: Path, clock: ab.ManualClock, monkeypatch: pytest.MonkeyPatch, small: int, rewritten: int
+) -> None:
+    found: list[Removal | None] = []
+
+    def watched(*arguments: Any, **named: Any) -> Removal | None:
+        found.append(look_for_rows(*arguments, **named))
+        return found[-1]
+
+    monkeypatch.setattr("anabranch.write.merge.look_for_rows", watched)
+    monkeypatch.setattr("anabranch.write.merge.LOOKED_UP_ROWS", 0)
+    monkeypatch.setattr("anabranch.write.merge.FEW", 0)
+    monkeypatch.setattr("anabranch.write.merge.SMALL_TABLE_BYTES", small)
+    with shop(duck_lake(place, clock=clock, driver_rewrite_bytes=rewritten)) as lake:
+        for number in range(4):
+            change(lake, number)
+            for name in QUERIES:
+                assert lake.refresh_stream_table(name).status == "SUCCEEDED"
+            assert all_right(lake), number
+    assert len([removal for removal in found if removal is not None]) > 8
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -16,8 +16,9 @@ from anabranch.errors import Damaged
 from anabranch.schema import Schema
 from anabranch.sql.ddl import parse_schema
 from anabranch.storage.changes import Piece, Signed
-from anabranch.storage.files import WEIGHT, FileRef, Layout, added_rows, write_rows
-from anabranch.storage.merge import change_size, find_rows
+from anabranch.storage.columns import Columns
+from anabranch.storage.files import WEIGHT, FileRef, Layout, Removal, added_rows, write_rows
+from anabranch.storage.merge import LOOSE_ROWS, ChangeSize, change_size, find_rows, look_for_rows
 from anabranch.storage.small import small_change
 from anabranch.storage.warehouse import Warehouse
 
@@ -36,6 +37,7 @@ class Place:
         self.layout = Layout.of(FIELDS)
         self._folder = folder.as_uri()
         self._number = 0
+        self.columns = Columns(lambda: 1 << 30)
 
     def file(self, rows: Rows) -> Any:
         self._number += 1
@@ -61,10 +63,23 @@ class Place:
         paths = self.change(change)
         size = change_size(self.warehouse, paths)
         removal = find_rows(self.warehouse, files, paths, self.layout, size, "t")
+        for _ in range(3):  # from files, from what is kept of them, by an order
+            looked = self._looked_up(files, paths, size)
+            assert looked is not None
+            assert looked == removal
         return [
             removal.positions[file.path].to_pylist() if file.path in removal.positions else []
             for file in files
         ]
+
+    def looked_up(self, files: list[Any], change: Rows, *, most: int = 1 << 30) -> Removal | None:
+        paths = self.change(change)
+        return self._looked_up(files, paths, change_size(self.warehouse, paths), most=most)
+
+    def _looked_up(
+        self, files: list[Any], paths: list[str], size: ChangeSize, *, most: int = 1 << 30
+    ) -> Removal | None:
+        return look_for_rows(self.warehouse, self.columns, files, paths, self.layout, size, "t", most=most)
 
 
 @pytest.fixture
@@ -100,6 +115,22 @@ def test_a_row_that_is_not_stored_stops_everything(place: Place, change: Rows) -
     file = place.file([(1, "a", 1.0), (2, "b", 2.0)])
     with pytest.raises(Damaged, match="not the ones that its change takes away"):
         place.found([file], change)
+
+
+def test_a_row_that_is_not_stored_is_missed_by_a_look_up_too(place: Place) -> None:
+    file = place.file([(1, "a", 1.0), (2, "b", 2.0)])
+    with pytest.raises(Damaged):
+        place.looked_up([file], [(1, "b", 1.0, -1)])
+
+
+def test_where_one_value_has_many_rows_none_is_looked_up(place: Place) -> None:
+    file = place.file([(7, "a", float(number)) for number in range(LOOSE_ROWS + 100)])
+    assert place.looked_up([file], [(7, "a", 3.0, -1)]) is None
+
+
+def test_no_more_is_read_than_is_allowed(place: Place) -> None:
+    file = place.file([(number, "a", 1.0) for number in range(100)])
+    assert place.looked_up([file], [(7, "a", 1.0, -1)], most=10) is None
 
 
 def test_a_change_is_measured_by_its_weights(place: Place) -> None:
