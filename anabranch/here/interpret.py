@@ -35,6 +35,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.rebuild import with_inputs
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts
+from anabranch.delta.sideways import ask_filtered_first
 from anabranch.delta.small import equalities
 from anabranch.here.groups import aggregated, first_rows, repeated, tallied, windowed
 from anabranch.here.held import Held, united
@@ -84,7 +85,7 @@ class World(Constants, Protocol):
 
 def interpret(plan: Plan, world: World, *, questions: int) -> Held:
     """The rows of a plan, with up to so many questions to the engine."""
-    return _Interpreter(world, questions).of(plan)
+    return _Interpreter(world, questions).of(ask_filtered_first(plan))
 
 
 class _Interpreter:

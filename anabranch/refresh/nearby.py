@@ -30,7 +30,7 @@ from anabranch.write.working import WorkingTable
 
 FETCHED = 200_000
 """Rows that an answer of the engine's may have."""
-FOUND = 1_000_000
+FOUND = 4_000_000
 """Values that may be found by looking into files here."""
 _CONSTANTS: WeakKeyDictionary[Engine, dict[Scalar, tuple[Kind, Any]]] = WeakKeyDictionary()
 

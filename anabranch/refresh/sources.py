@@ -25,7 +25,7 @@ from anabranch.storage.files import WEIGHT, FileRef, check_files
 from anabranch.storage.live import LiveRows
 from anabranch.storage.lookup import Limits, look_up
 from anabranch.storage.scan import read_rows
-from anabranch.storage.small import net_rows, small_change
+from anabranch.storage.small import HELD_BYTES, net_rows, small_change
 from anabranch.storage.values import key_values
 from anabranch.write.working import WorkingTable
 
@@ -163,7 +163,7 @@ class Sources:
         if not wanted:
             return None
         if isinstance(leaf, Delta):
-            found = self._small_change(TableName.parse(leaf.table), leaf)
+            found = self._small_change(TableName.parse(leaf.table), leaf, HELD_BYTES)
             return None if found is None else found.select([*wanted, WEIGHT])
         files, schema = self._kept(leaf, own)
         check_files(self.parts.warehouse, files)
@@ -224,10 +224,10 @@ class Sources:
         signed = Signed.of(pieces)
         return self.parts.engine.change(signed.plus, signed.minus, signed.weighted, _narrow(schema, leaf))
 
-    def _small_change(self, name: TableName, leaf: Delta) -> Any | None:
+    def _small_change(self, name: TableName, leaf: Delta, most: int | None = None) -> Any | None:
         pieces, schema = self._pieces(name)
         check_files(self.parts.warehouse, pieces)
-        return small_change(self.parts.warehouse, Signed.of(pieces), _narrow(schema, leaf))
+        return small_change(self.parts.warehouse, Signed.of(pieces), _narrow(schema, leaf), most)
 
     def _pieces(self, name: TableName) -> tuple[list[Piece], Schema]:
         if name not in self._found:

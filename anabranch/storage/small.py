@@ -15,16 +15,20 @@ from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
 
 SMALL_BYTES = 2 << 20
-"""Parquet bytes of a change that is read here."""
+"""Parquet bytes of a change that is read here, to be handed on."""
+HELD_BYTES = 16 << 20
+"""Parquet bytes of a change that is computed with here."""
 
 
-def small_change(warehouse: Warehouse, signed: Signed, schema: Schema) -> pa.Table | None:
-    """The rows of a change with their net weight in `__weight`; None if there is too much of it."""
+def small_change(
+    warehouse: Warehouse, signed: Signed, schema: Schema, most: int | None = None
+) -> pa.Table | None:
+    """The rows of a change with their net weight in `__weight`; None if it has more than `most` bytes."""
     declared = to_arrow(schema)
     paths = [*(file.path for file in (*signed.plus, *signed.minus)), *signed.weighted]
     if not comparable(declared) or any(pa.types.is_time(field.type) for field in declared):
         return None
-    if sum(warehouse.size(path) for path in paths) > SMALL_BYTES:
+    if sum(warehouse.size(path) for path in paths) > (SMALL_BYTES if most is None else most):
         return None
     parts: list[pa.Table] = []
     weights: list[np.ndarray] = []

@@ -265,7 +265,7 @@ def test_large_changes_are_made_by_the_engine(
     monkeypatch.setattr("anabranch.storage.small.SMALL_BYTES", 0)
     monkeypatch.setattr("anabranch.write.merge.DRIVER_ROWS", 0)
     monkeypatch.setattr("anabranch.write.merge.SMALL_TABLE_BYTES", 0)
-    with open_duck_lake(place, driver_rewrite_bytes=0) as lake:
+    with open_duck_lake(place, driver_rewrite_bytes=0, driver_rows=0) as lake:
         for name, query in (("kept", QUERIES["sums"][0]), ("top", QUERIES["first rows"][0])):
             lake.create_stream_table(name, query)
         lake.create_stream_table("lists", "SELECT customer, pieces FROM orders")
