@@ -108,7 +108,8 @@ def read_tables(connection: Connection, *, moved: bool = False) -> list[TableRec
     )
     if moved:
         query = query.where(pointer.c.metadata_location.is_distinct_from(t.tables.c.metadata_location))
-    return list(map(_record, connection.execute(query)))
+    # All at once: one by one, a database's own interface is most of what rows cost.
+    return list(map(_record, connection.execute(query).all()))
 
 
 @Remembered

@@ -123,7 +123,7 @@ def read_streams(connection: Connection) -> dict[TableName, StreamTable]:
     rows = connection.execute(
         select(t.stream_tables).order_by(t.stream_tables.c.namespace, t.stream_tables.c.name)
     )
-    found = [_stream(row) for row in rows]
+    found = [_stream(row) for row in rows.all()]
     return {stream.name: stream for stream in found}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Literal
 
 from anabranch.durations import show_duration
@@ -41,9 +42,15 @@ class Decision:
 
     unit: Unit
     verdict: Verdict
-    because: str
+    say: Callable[[], str] = field(repr=False, compare=False)
+    """Tells why: of a thousand decisions, few are asked."""
     culprit: TableName | None
     next_due: datetime | None
+
+    @property
+    def because(self) -> str:
+        """Why, in words."""
+        return self.say()
 
 
 def due(
@@ -69,13 +76,14 @@ def next_wake(decisions: Iterable[Decision]) -> datetime | None:
 def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decision:
     for member in members:
         if member.waits is not None:
-            return Decision(unit, "held", f'"{member.name}" {member.waits}', member.name, None)
+            return Decision(unit, "held", partial(_named, member, member.waits), member.name, None)
     for member in members:
         if member.held is not None:
-            return Decision(unit, "held", f'"{member.name}" {member.held}', member.name, member.held_until)
+            because = partial(_named, member, member.held)
+            return Decision(unit, "held", because, member.name, member.held_until)
     for member in members:
         if member.put_off:
-            because = f'"{member.name}" is filled now: its sources are ready'
+            because = partial(_named, member, "is filled now: its sources are ready")
             return Decision(unit, "run", because, member.name, now)
     moments = [
         (next_due(member.schedule, member.last_refresh_at), member)
@@ -83,12 +91,16 @@ def _decide(unit: Unit, members: Sequence[MemberState], now: datetime) -> Decisi
         if isinstance(member.schedule, Every | Cron)
     ]
     if not moments:
-        return Decision(unit, "waiting", "only by hand", None, None)
+        return Decision(unit, "waiting", lambda: "only by hand", None, None)
     # The member that decides: of the fastest the first to be due, of the slowest the last.
     choose = max if _slowest(unit, members) else min
     moment, member = choose(moments, key=lambda each: each[0])
     verdict: Verdict = "run" if moment <= now else "waiting"
-    return Decision(unit, verdict, _because(unit, member, moment, now), member.name, moment)
+    return Decision(unit, verdict, partial(_because, unit, member, moment, now), member.name, moment)
+
+
+def _named(member: MemberState, what: str) -> str:
+    return f'"{member.name}" {what}'
 
 
 def _slowest(unit: Unit, members: Sequence[MemberState]) -> bool:
