@@ -447,9 +447,12 @@ class Lake:
         """Whether the lake can be read, written and scheduled: what was looked at, and what was found."""
         return looks.examine(self._parts)
 
-    def maintain(self) -> Upkeep:
-        """Expire old versions, sweep files that nobody needs."""
-        return rooms.maintain(self._parts)
+    def maintain(self, *, compact: bool = True) -> Upkeep:
+        """Expire old versions, sweep files that nobody needs, compact tables with many small files.
+
+        `compact=False` leaves files as they are; a large table's are rewritten by Spark.
+        """
+        return rooms.maintain(self._parts, tidy=compact)
 
     def compact(self, name: str) -> Written:
         """Rewrite a table's many small files into few; its rows stay the same."""

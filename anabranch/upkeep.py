@@ -8,9 +8,11 @@ been seen unneeded for the whole grace period, so a running write or a slow read
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from anabranch.errors import ForeignFormat, NotWritable, UnknownTable, WriteConflict
 from anabranch.events import Event
 from anabranch.ledger import ledger, pins
 from anabranch.ledger.database import Connection
@@ -19,11 +21,13 @@ from anabranch.ledger.records import Moment, Version
 from anabranch.ledger.streams import lowest_needed
 from anabranch.names import TableName
 from anabranch.parts import Parts
+from anabranch.read.view import live_files
 from anabranch.storage.commit import Committed, GroupCommit, NewMetadata
 from anabranch.storage.expire import Expiry, plan_expiry
 from anabranch.storage.stage import stage_expiry
 from anabranch.storage.sweep import needed_paths, stored_paths
 from anabranch.write.autocommit import Written, autocommit
+from anabranch.write.rewrite import worth_compacting
 
 ATTEMPT_MEMORY = timedelta(days=7)
 """How long after its commit an attempt can be asked for, and isn't repeated."""
@@ -38,16 +42,33 @@ class Upkeep:
     tables_forgotten: int
     files_marked: int
     files_deleted: int
+    tables_compacted: int
 
 
-def maintain(parts: Parts) -> Upkeep:
-    """Expire old versions, forget dropped tables, sweep what nobody needs."""
+def maintain(parts: Parts, *, tidy: bool = True) -> Upkeep:
+    """Expire old versions, forget dropped tables, sweep what nobody needs.
+
+    `tidy`: and compact the tables that need it.
+    """
     moment = parts.catalog.moment()
     floor = _raise_floor(parts)
     expired = sum(_expire(parts, version, floor) for version in moment.versions.values())
     forgotten = _forget(parts, floor)
     marked, deleted = _sweep(parts)
-    return Upkeep(floor, expired, forgotten, marked, deleted)
+    # Last, because it takes longest, and may need the engine.
+    compacted = _tidy(parts) if tidy else 0
+    return Upkeep(floor, expired, forgotten, marked, deleted, compacted)
+
+
+def _tidy(parts: Parts) -> int:
+    """Compact the tables with many small files or marked rows; how many there were."""
+    done, moment = 0, parts.catalog.moment()
+    for name, version in sorted(moment.versions.items()):
+        if name not in moment.refused and worth_compacting(live_files(parts, version)):
+            # Overtaken by a writer or dropped meanwhile, or not ours to write.
+            with suppress(WriteConflict, UnknownTable, ForeignFormat, NotWritable):
+                done += compact(parts, name).lsn is not None
+    return done
 
 
 def compact(parts: Parts, name: TableName) -> Written:

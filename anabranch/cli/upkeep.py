@@ -13,14 +13,20 @@ from anabranch.cli.words import counted
 
 
 @command("maintain", panel="Keep house")
-def maintain(session: Session) -> None:
-    """Expire old versions, delete files that nobody needs."""
+def maintain(
+    session: Session,
+    compact: Annotated[
+        bool, typer.Option("--compact/--no-compact", help="Also compact tables with many small files.")
+    ] = True,
+) -> None:
+    """Expire old versions, delete files that nobody needs, compact tables with many small files."""
     with session.lake() as lake, session.progress():
-        done = lake.maintain()
+        done = lake.maintain(compact=compact)
     said = (
         f"{counted(done.versions_expired, 'version')} expired, "
         f"{counted(done.tables_forgotten, 'dropped table')} forgotten, "
-        f"{counted(done.files_deleted, 'file')} deleted, {done.files_marked:,} found unneeded; "
+        f"{counted(done.files_deleted, 'file')} deleted, {done.files_marked:,} found unneeded, "
+        f"{counted(done.tables_compacted, 'table')} compacted; "
         f"readable from lsn {done.floor_lsn:,} on"
     )
     session.out.done(done, said)

@@ -8,6 +8,7 @@ does that on the driver and no second Spark job is needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from anabranch.engine.base import Frame
@@ -26,6 +27,10 @@ from anabranch.write import marking
 from anabranch.write.working import WorkingTable
 
 TARGET_FILE_BYTES = 128 << 20
+MANY_FILES, SMALL_FILE_BYTES = 32, 8 << 20
+"""So many files up to this size are put together without anybody's asking."""
+MARKED_SHARE = 0.02
+"""And files of which more than this part of a table's rows is marked are rewritten."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,15 @@ def compact_files(parts: Parts, table: WorkingTable) -> None:
     if len(chosen) < 2 and not any(file.marked for file in chosen):
         return
     table.compact(chosen, new_files(parts, table, chosen, [], Removal({})))
+
+
+def worth_compacting(files: Iterable[FileRef]) -> bool:
+    """Whether a table is read so much better with its files rewritten that it is done in passing."""
+    live = list(files)
+    marked = sum(file.marked for file in live)
+    if marked > MARKED_SHARE * (sum(file.rows for file in live) + marked):
+        return True
+    return sum(file.size <= SMALL_FILE_BYTES for file in live) >= MANY_FILES
 
 
 def new_files(

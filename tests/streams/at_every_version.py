@@ -73,9 +73,9 @@ class Watch:
         self._stores.pop(name, None)
         self._queries.pop(name, None)
 
-    def compacted(self) -> None:
-        """The newest commit changed files, and no rows."""
-        self._moved.add(self.lake.lsn)
+    def compacted(self, since: int) -> None:
+        """The commits after some lsn changed files, and no rows."""
+        self._moved.update(range(since + 1, self.lake.lsn + 1))
 
     # -- looking ------------------------------------------------------------------------------
 

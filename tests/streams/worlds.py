@@ -320,8 +320,10 @@ class World:
             self.lake.update(source, {"d": str(PLAIN)}, where="d = 0")
 
     def maintain(self) -> None:
-        """Housekeeping."""
+        """Housekeeping, which may compact tables."""
+        before = self.lake.lsn
         self.lake.maintain()
+        self.watch.compacted(before)
 
     def compact(self) -> None:
         """Some table's files become one."""
@@ -329,8 +331,7 @@ class World:
         self.story.append(f"  {name}")
         before = self.lake.lsn
         self.lake.compact(name)
-        if self.lake.lsn != before:
-            self.watch.compacted()
+        self.watch.compacted(before)
 
     def gate(self) -> None:
         """A source, or several, are not ready."""
