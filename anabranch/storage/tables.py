@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
+from uuid import UUID
 
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestFile
 from pyiceberg.serializers import FromInputFile
@@ -16,15 +15,21 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from anabranch.errors import AnabranchError, Damaged, ForeignFormat, StorageError, VersionExpired
+from anabranch.storage.cache import Cache
 from anabranch.storage.deletes import Marks, read_deletes, united
 from anabranch.storage.files import FileRef, Layout
 from anabranch.storage.warehouse import Warehouse
 
-T = TypeVar("T")
-CACHED_METADATA = 512
-CACHED_LISTINGS = 512
-CACHED_MANIFESTS = 2048
+CACHED_SNAPSHOTS = 50_000
+"""How many snapshots all metadata that is kept may list: that is what makes it large."""
+CACHED_FILES = 100_000
+"""How many data files all listings that are kept may have."""
+CACHED_LAYOUTS = 512
 CACHED_MARKS = 16
+KEPT_PER_TABLE = 4
+"""Metadata of a table: the newest, and that of writes in progress."""
+LISTED_PER_TABLE = 16
+"""Versions of a table: the newest, those that refreshes have seen, and those of writes in progress."""
 
 
 class TableReader:
@@ -32,11 +37,20 @@ class TableReader:
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
-        self._metadata: _Cache[TableMetadata] = _Cache(CACHED_METADATA)
-        self._layouts: _Cache[Layout] = _Cache(CACHED_LISTINGS)
-        self._files: _Cache[tuple[FileRef, ...]] = _Cache(CACHED_LISTINGS)
-        self._manifests: _Cache[tuple[_Entry, ...]] = _Cache(CACHED_MANIFESTS)
-        self._marks: _Cache[Marks] = _Cache(CACHED_MARKS)
+        self._metadata: Cache[TableMetadata] = Cache(
+            CACHED_SNAPSHOTS,
+            weigh=lambda metadata: 1 + len(metadata.snapshots),
+            owner=lambda metadata: metadata.table_uuid,
+            each=KEPT_PER_TABLE,
+        )
+        self._listings: Cache[_Listing] = Cache(
+            CACHED_FILES,
+            weigh=lambda listing: 1 + len(listing.files),
+            owner=lambda listing: listing.table,
+            each=LISTED_PER_TABLE,
+        )
+        self._layouts: Cache[Layout] = Cache(CACHED_LAYOUTS)
+        self._marks: Cache[Marks] = Cache(CACHED_MARKS)
 
     def metadata(self, location: str) -> TableMetadata:
         """The table metadata at `location`."""
@@ -71,7 +85,8 @@ class TableReader:
         if snapshot_id is None:
             return ()
         snapshot = self.snapshot(metadata, snapshot_id, name)
-        return self._files.get(snapshot.manifest_list, lambda: self._list(snapshot, name))
+        load = partial(self._list, metadata.table_uuid, snapshot, name)
+        return self._listings.get(snapshot.manifest_list, load).files
 
     def rows(self, metadata: TableMetadata, snapshot_id: int | None, name: str) -> int:
         """How many rows a version has: as its summary says, unless some are marked as gone."""
@@ -87,13 +102,22 @@ class TableReader:
                 pass  # it can't be read here: nobody will see more than this number of it
         return int(summary.additional_properties.get("total-records", 0))
 
-    def _list(self, snapshot: Snapshot, name: str) -> tuple[FileRef, ...]:
-        found: list[_Entry] = []
+    def _list(self, table: UUID, snapshot: Snapshot, name: str) -> _Listing:
+        # Most manifests of a version are those of the one before.
+        known = self._listings.of(table)
+        manifests: dict[str, tuple[_Entry, ...]] = {}
         with decoding(f'a manifest of "{name}"'):
             for manifest in snapshot.manifests(self.warehouse.io):
                 # Another client's overwrites leave manifests behind in which nothing is live.
                 if manifest.has_added_files() or manifest.has_existing_files():
-                    found += self._manifests.get(manifest.manifest_path, partial(self._live, manifest, name))
+                    path = manifest.manifest_path
+                    seen = next((one.manifests[path] for one in known if path in one.manifests), None)
+                    manifests[path] = self._live(manifest, name) if seen is None else seen
+        found = [entry for entries in manifests.values() for entry in entries]
+        return _Listing(table, self._counted(found, name), manifests)
+
+    def _counted(self, found: Sequence[_Entry], name: str) -> tuple[FileRef, ...]:
+        """The data files among the entries, with the rows that count."""
         data = sorted((one for one in found if not one.deletes), key=lambda one: one.file.path)
         deletes = sorted((one for one in found if one.deletes), key=lambda one: one.file.path)
         if not deletes:
@@ -104,7 +128,7 @@ class TableReader:
         return tuple(
             _Entry(
                 entry.sequence_number or 0,
-                FileRef(file.file_path, file.record_count, file.file_size_in_bytes, file),
+                FileRef(file.file_path, file.record_count, file.file_size_in_bytes, _named(file)),
                 is_position_delete(file, name),
             )
             for entry in manifest.fetch_manifest_entry(self.warehouse.io)
@@ -151,6 +175,28 @@ class _Entry(NamedTuple):
     deletes: bool
 
 
+def _named(file: DataFile) -> DataFile:
+    """A listed file, as one that removes it names it: without the statistics, which are most of an entry."""
+    named = DataFile.from_args(
+        content=file.content,
+        file_path=file.file_path,
+        file_format=file.file_format,
+        partition=file.partition,
+        record_count=file.record_count,
+        file_size_in_bytes=file.file_size_in_bytes,
+    )
+    named.spec_id = file.spec_id
+    return named
+
+
+class _Listing(NamedTuple):
+    """The files of a version of a table, and by manifest what they were found in."""
+
+    table: UUID
+    files: tuple[FileRef, ...]
+    manifests: Mapping[str, tuple[_Entry, ...]]
+
+
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
     """Around the reading of metadata: bytes that lead nowhere are `Damaged`.
@@ -181,24 +227,3 @@ def is_position_delete(file: DataFile, name: str) -> bool:
         detail=f"another Iceberg client deleted rows by {kind}; position deletes in Parquet files are read.",
         hint="let that client rewrite the table's data files (copy-on-write).",
     )
-
-
-class _Cache(Generic[T]):
-    """A bounded map from a key to a value that never changes."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, T] = OrderedDict()
-
-    def get(self, key: str, load: Callable[[], T]) -> T:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        value = load()
-        with self._lock:
-            self._kept[key] = value
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-        return value
