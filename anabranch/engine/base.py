@@ -94,6 +94,10 @@ class Engine(Protocol):
         """File and position of the stored rows that change files take away."""
         ...
 
+    def matchable(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
+        """The stored rows that agree in all keys with a row of a small frame."""
+        ...
+
     def spelled(self, weighted: Frame) -> Frame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         ...

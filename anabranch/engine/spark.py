@@ -449,6 +449,20 @@ class SparkEngine:
             )
             return numbered.filter(F.col("__number") <= -F.col(_WEIGHT)).select(_FILE, _POSITION)
 
+    def matchable(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
+        """The stored rows that agree in all keys with a row of a small frame, which is sent to them.
+
+        An upsert keeps its incoming rows whether or not they match. Spark can't send the kept side of such
+        a join around, and would bring all stored rows together instead.
+        """
+        with translated():
+            names = [f"__key_{place}" for place in range(len(keys))]
+            wanted = incoming.select(
+                *[F.col(_quoted(key)).alias(name) for key, name in zip(keys, names, strict=True)]
+            )
+            same = [F.col(_quoted(key)) == F.col(name) for key, name in zip(keys, names, strict=True)]
+            return stored.join(F.broadcast(wanted), reduce(lambda a, b: a & b, same), "left_semi")
+
     def spelled(self, weighted: Frame) -> Frame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         with translated():

@@ -55,6 +55,7 @@ from anabranch.write.readiness import NothingToDo, Saying
 from anabranch.write.rewrite import RowCounts, append_frame, compact_files, rewrite
 from anabranch.write.schemas import read_schema_argument
 from anabranch.write.source_verbs import SourceVerbs
+from anabranch.write.upsert import matchable
 from anabranch.write.working import WorkingTable
 
 MAX_ATTEMPT_LENGTH = 128
@@ -182,6 +183,8 @@ class Transaction(SourceVerbs):
             if not arrow.num_rows:
                 return RowCounts()
             rows = engine.from_arrow(arrow)
+            target = matchable(self._parts, table, arrow, rows, keys)
+            return self._rewrite(table, query, source=rows, target=target, keys=keys)
         return self._rewrite(table, query, source=rows, keys=keys)
 
     def sql(self, text: str) -> Any:
@@ -250,11 +253,18 @@ class Transaction(SourceVerbs):
         self._parts.failpoints.hit("compact.before_commit")
 
     def _rewrite(
-        self, table: WorkingTable, query: Query, *, source: Frame | None = None, keys: tuple[str, ...] = ()
+        self,
+        table: WorkingTable,
+        query: Query,
+        *,
+        source: Frame | None = None,
+        target: Frame | None = None,
+        keys: tuple[str, ...] = (),
     ) -> RowCounts:
+        """`target`: the table's rows with their places, if not all of them are needed."""
         self._parts.failpoints.hit("write.before_stage")
         self._check_tables(query)
-        relations = {"target": self._frame(table, positions=True)}
+        relations = {"target": self._frame(table, positions=True) if target is None else target}
         if source is not None:
             relations["source"] = source
         counts = rewrite(self._parts, table, self._run(query, relations), keys=keys)

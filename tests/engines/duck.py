@@ -222,6 +222,12 @@ class DuckEngine:
         gone = _changes(changes, schema).select([*schema.names, WEIGHT])
         return DuckFrame(_run(text, {"stored": stored, "gone": gone}))
 
+    def matchable(self, stored: DuckFrame, incoming: DuckFrame, keys: Sequence[str]) -> DuckFrame:
+        """The stored rows that agree in all keys with a row of a small frame."""
+        same = " AND ".join(f"stored.{_quoted(key)} = incoming.{_quoted(key)}" for key in keys)
+        text = f"SELECT stored.* FROM stored SEMI JOIN incoming ON {same}"
+        return DuckFrame(_run(text, {"stored": stored.arrow, "incoming": incoming.arrow}))
+
     def spelled(self, weighted: DuckFrame) -> DuckFrame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         weights = weighted.arrow.column("_weight").to_numpy()
