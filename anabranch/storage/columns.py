@@ -16,12 +16,14 @@ import shutil
 import tempfile
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from anabranch.storage.packed import Packed, pack
 
 SEGMENT_BYTES = 64 << 20
 """How much of the disk is taken at a time."""
@@ -32,8 +34,6 @@ FOOTERS = 256
 _FRAME_BYTES = 4096
 """More than what Arrow's stream format adds to a batch's own bytes."""
 _ALIGNED = 64
-_DIGITS = 18
-"""Digits of a decimal that one word holds."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,14 @@ class Order:
 
     def runs(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the wanted values (ascending) begin in the order, and how often each is there."""
-        first, last = np.searchsorted(wanted, self.values[[0, -1]] if len(self.values) else (0, 0))
-        inside = wanted[first : last + 1]
+        if not len(self.values):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        first, last = (
+            np.searchsorted(wanted, self.values[0]),
+            np.searchsorted(wanted, self.values[-1], "right"),
+        )
+        # In the type of the values: else numpy would copy all of those into the wider one.
+        inside = wanted[first:last].astype(self.values.dtype)
         starts = np.searchsorted(self.values, inside, side="left")
         return starts, np.searchsorted(self.values, inside, side="right") - starts
 
@@ -81,11 +87,12 @@ class Columns:
         self._lock = Lock()
         self._segments: deque[_Segment] = deque()
         self._kept: dict[Hashable, pa.RecordBatch] = {}
+        self._packed: dict[Part, Packed] = {}
         self._footers: OrderedDict[str, pq.FileMetaData] = OrderedDict()
 
     def has(self, part: Part) -> bool:
         """Whether a column is kept."""
-        return part in self._kept
+        return part in self._packed
 
     def footer(self, path: str, read: Callable[[], pq.FileMetaData]) -> pq.FileMetaData:
         """What a file's footer says."""
@@ -98,30 +105,32 @@ class Columns:
                 self._footers.popitem(last=False)
         return found
 
-    def values(self, part: Part, read: Callable[[], pa.ChunkedArray]) -> pa.Array:
-        """A column's values in one piece; they are read if they aren't kept."""
-        batch = self._kept.get(part)
-        if batch is None:
-            batch = self._keep(part, pa.record_batch([_in_one_piece(read())], names=["values"]))
-        return batch.column(0)
+    def column(self, part: Part, read: Callable[[], pa.ChunkedArray]) -> Packed:
+        """A column; it is read if it isn't kept."""
+        found = self._packed.get(part)
+        if found is None:
+            packed = pack(_in_one_piece(read()))
+            batch = self._keep(part, pa.record_batch([packed.stored], names=["values"]))
+            found = replace(packed, stored=batch.column(0))
+            with self._lock:
+                if part in self._kept:
+                    self._packed[part] = found
+        return found
 
     def order(self, part: Part) -> Order | None:
         """An order of a column; None if it isn't kept, or its values aren't numbers."""
         found = self._kept.get((part, Order))
         if found is not None:
             return Order(found.column(0).to_numpy(), found.column(1).to_numpy())
-        batch = self._kept.get(part)
-        if batch is None:
+        packed = self._packed.get(part)
+        if packed is None or (numbers := packed.numbers()) is None:
             return None
-        values = batch.column(0)
-        if (numbers := as_numbers(values.drop_null())) is None:
-            return None
-        if not values.null_count and bool(np.all(numbers[1:] >= numbers[:-1])):
+        if not packed.stored.null_count and bool(np.all(numbers[1:] >= numbers[:-1])):
             return Order(numbers, None)
         places = np.argsort(numbers, kind="stable")
         numbers = numbers[places]
-        if values.null_count:
-            places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))[places]
+        if packed.stored.null_count:
+            places = np.flatnonzero(packed.stored.is_valid().to_numpy(zero_copy_only=False))[places]
         places = places.astype(np.uint32)
         self._keep(
             (part, Order), pa.record_batch([pa.array(numbers), pa.array(places)], names=["value", "at"])
@@ -133,6 +142,7 @@ class Columns:
         with self._lock:
             self._segments.clear()
             self._kept.clear()
+            self._packed.clear()
             self._footers.clear()
 
     def _keep(self, key: Hashable, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -161,6 +171,7 @@ class Columns:
         while sum(len(segment.memory) for segment in self._segments) + wanted > limit:
             for key in self._segments.popleft().kept:
                 self._kept.pop(key, None)
+                self._packed.pop(key, None)  # type: ignore[call-overload]
         try:
             if shutil.disk_usage(tempfile.gettempdir()).free < SPARED * wanted:
                 return None
@@ -188,20 +199,3 @@ def _in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
-def as_numbers(values: pa.Array) -> np.ndarray | None:
-    """Values, none of them NULL, as whole numbers in the same order; None if their type has no such."""
-    kind = values.type
-    found: np.ndarray
-    if pa.types.is_decimal128(kind) and kind.precision <= _DIGITS:
-        words = np.frombuffer(values.buffers()[1] or b"", dtype=np.int64)
-        return words[2 * values.offset : 2 * (values.offset + len(values)) : 2]
-    if pa.types.is_date32(kind):
-        values = values.view(pa.int32())
-    elif pa.types.is_timestamp(kind):
-        values = values.view(pa.int64())
-    elif not pa.types.is_signed_integer(kind):
-        return None
-    found = values.to_numpy()
-    return found

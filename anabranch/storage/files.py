@@ -262,11 +262,11 @@ def has_twins(warehouse: Warehouse, changes: Sequence[str], keys: Sequence[str])
         return False
     names = [*keys, WEIGHT]
     together = pa.concat_tables(read_file(warehouse, path, names) for path in changes)
-    for place, field in enumerate(together.schema):
-        if pa.types.is_floating(field.type):
+    for place, kind in enumerate(together.schema.types):
+        if pa.types.is_floating(kind):
             # 0.0 and -0.0 are equal, and their bytes are not.
-            zero = pa.scalar(0.0, field.type)
-            together = together.set_column(place, field, pc.add(together.column(place), zero))
+            same = pc.add(together.column(place), pa.scalar(0.0, kind))
+            together = together.set_column(place, together.column_names[place], same)
     groups = together.drop_null().group_by(list(keys)).aggregate([(WEIGHT, "min"), (WEIGHT, "count")])
     new = pc.greater(groups[f"{WEIGHT}_min"], 0)
     return bool(pc.any(pc.and_(new, pc.greater(groups[f"{WEIGHT}_count"], 1))).as_py())

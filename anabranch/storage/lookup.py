@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from anabranch.errors import Damaged
 from anabranch.here.kinds import Elsewhere
 from anabranch.schema import Schema
-from anabranch.storage.columns import Columns, Order, Part, as_numbers
+from anabranch.storage.columns import Columns, Order, Part
 from anabranch.storage.deletes import Deleted
 from anabranch.storage.files import FileRef
+from anabranch.storage.packed import Packed, as_numbers, has_numbers
 from anabranch.storage.scan import declared_rows
 from anabranch.storage.types import to_arrow
 from anabranch.storage.warehouse import Warehouse
@@ -127,8 +128,8 @@ class _Wanted:
                 values = self.values.cast(kind)
             except pa.ArrowInvalid as error:
                 raise Elsewhere("values that a file can't have") from error
-            numbers = None if values.null_count else as_numbers(values)
-            self._stored[kind] = values, None if numbers is None else np.unique(numbers)
+            searched = has_numbers(kind) and not values.null_count
+            self._stored[kind] = values, np.unique(as_numbers(values)) if searched else None
         return self._stored[kind]
 
 
@@ -201,8 +202,7 @@ class _File:
                     raise TooMuch
                 if len(inside):
                     places.append(inside + start)
-                    chosen = pa.array(inside)
-                    taken = [part.values(name).take(chosen) for name in self._own]
+                    taken = [part.column(name).take(inside) for name in self._own]
                     tables.append(pa.table(taken, names=self._own))
         if not places:
             return None
@@ -271,29 +271,26 @@ class _Group:
     def __init__(self, reader: _Reader, columns: Columns, path: str, group: int) -> None:
         self._reader, self._columns, self._path, self._group = reader, columns, path, group
 
-    def values(self, name: str) -> pa.Array:
+    def column(self, name: str) -> Packed:
         """A column."""
         part = Part(self._path, self._group, name)
-        return self._columns.values(part, lambda: self._reader.column(self._group, name))
+        return self._columns.column(part, lambda: self._reader.column(self._group, name))
 
     def search(self, name: str, wanted: _Wanted) -> _Search | None:
         """Where values stand in a column's order, if it was looked into before."""
         part = Part(self._path, self._group, name)
         if not self._columns.has(part):
             return None
-        _, numbers = wanted.stored_as(self.values(name).type)
+        _, numbers = wanted.stored_as(self.column(name).kind)
         if numbers is None or (order := self._columns.order(part)) is None:
             return None
         return _Search(order, *order.runs(numbers))
 
     def has(self, name: str, wanted: _Wanted, places: np.ndarray | None = None) -> np.ndarray:
         """Whether a column has one of the values, in all rows or at some."""
-        column = self.values(name)
-        if places is not None:
-            column = column.take(pa.array(places))
-        values, _ = wanted.stored_as(column.type)
-        found: np.ndarray = pc.is_in(column, value_set=values).to_numpy(zero_copy_only=False)
-        return found
+        column = self.column(name)
+        values, _ = wanted.stored_as(column.kind)
+        return column.has(values, places)
 
 
 def _damaged(file: FileRef, error: Exception) -> Damaged:

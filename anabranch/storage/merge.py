@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from anabranch.errors import Damaged
 from anabranch.here.kinds import Elsewhere
-from anabranch.storage.columns import Columns, as_numbers
+from anabranch.storage.columns import Columns
 from anabranch.storage.deletes import Deleted
 from anabranch.storage.equal import refined
 from anabranch.storage.files import (
@@ -33,6 +33,7 @@ from anabranch.storage.files import (
 )
 from anabranch.storage.live import LiveRows
 from anabranch.storage.lookup import Finder, Found, Limits, TooMuch
+from anabranch.storage.packed import has_numbers
 from anabranch.storage.warehouse import Warehouse
 
 LOOSE, LOOSE_ROWS = 10, 50_000
@@ -120,7 +121,7 @@ def telling_column(rows: pa.Table) -> str | None:
     >>> telling_column(pa.table({"kind": [1, 1, 2], "id": [7, 8, 9], "rate": [0.1, 0.2, 0.3]}))
     'id'
     """
-    searched = [field.name for field in rows.schema if as_numbers(pa.nulls(0, field.type)) is not None]
+    searched = [field.name for field in rows.schema if has_numbers(field.type)]
     return max(searched, key=lambda name: pc.count_distinct(rows[name]).as_py(), default=None)
 
 
