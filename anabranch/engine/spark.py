@@ -90,6 +90,8 @@ _BAD_VALUE = re.compile(
 
 
 _NO_MEMORY = ("UNABLE_TO_ACQUIRE_MEMORY", "HASH_MAP_CANNOT_GROW", "AGGREGATE_OUT_OF_MEMORY")
+_TOO_LARGE_TO_SEND = re.compile("Not enough memory to build and broadcast|Cannot broadcast the table")
+"""It has no condition by which it could be told."""
 
 
 class SparkEngine:
@@ -756,7 +758,7 @@ def _translate(error: PySparkException | Py4JError, table: str | None) -> Anabra
         return InvalidValue(f"a value doesn't fit{where}", detail=message)
     if isinstance(error, AnalysisException):
         return InvalidQuery("Spark refuses the statement", detail=message)
-    if condition in _NO_MEMORY:
+    if condition in _NO_MEMORY or _TOO_LARGE_TO_SEND.search(str(error)):
         return EngineMemory("a task of Spark's ran out of memory", detail=message)
     return EngineFailed("Spark failed", detail=message)
 
@@ -764,7 +766,12 @@ def _translate(error: PySparkException | Py4JError, table: str | None) -> Anabra
 def _message(error: PySparkException | Py4JError) -> str:
     text = str((error.getMessage() if isinstance(error, PySparkException) else None) or error)
     found = re.search(r"\[[A-Z][A-Z0-9_.]+\][^\n]*", text)
-    line = found.group(0) if found else text.strip().partition("\n")[0]
+    if found is not None:
+        line = found.group(0)
+    else:
+        # What Java threw in a thread of its own says in its first line only where that was noticed.
+        causes = re.findall(r"^Caused by: [\w.$]+: ([^\n]+)", text, re.MULTILINE)
+        line = causes[-1] if causes else text.strip().partition("\n")[0]
     return line[:600]
 
 
