@@ -70,22 +70,31 @@ def _joined(relations: list[Plan], conditions: list[Scalar], small: Small, toget
     ]
     current = min(waiting, key=lambda relation: not small(relation))
     waiting.remove(current)
+    met: set[Scalar] = set()
+
+    def preference(relation: Plan) -> tuple[bool, ...]:
+        pairs = equated(all_of(open_conditions), set(current.names), set(relation.names))
+        return not pairs, not small(relation), _meets_all(pairs, met), not together(relation)
+
     while waiting:
-        known = set(current.names)
-        following = min(
-            waiting,
-            key=lambda relation: (
-                not equated(all_of(open_conditions), known, set(relation.names)),
-                not small(relation),
-                not together(relation),
-            ),
-        )
+        following = min(waiting, key=preference)
         waiting.remove(following)
-        known |= set(following.names)
+        pairs = equated(all_of(open_conditions), set(current.names), set(following.names))
+        met.update(side for _, *sides in pairs for side in sides)
+        known = {*current.names, *following.names}
         now = [condition for condition in open_conditions if set(refs(condition)) <= known]
         open_conditions = [condition for condition in open_conditions if condition not in now]
         current = Join(current, following, "inner", all_of(now))
     return current
+
+
+def _meets_all(pairs: Sequence[tuple[str, Scalar, Scalar]], met: Collection[Scalar]) -> bool:
+    """Whether a relation hangs on nothing but values by which others have met already.
+
+    All that share such a value would be combined with each other: every supplier of a nation with every
+    customer of it. Whoever is joined later may have more that ties it.
+    """
+    return bool(pairs) and all(here in met for _, here, _ in pairs)
 
 
 def _filtered(relation: Plan, conditions: list[Scalar]) -> Plan:

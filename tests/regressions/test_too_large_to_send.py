@@ -1,4 +1,4 @@
-"""A table that Spark was told to send around and couldn't failed the refresh, with a message that said nothing.
+"""A table that Spark was told to send around and couldn't failed the refresh, and nothing said why.
 
 It is short of memory like any other: the refresh runs again and lets Spark decide.
 """

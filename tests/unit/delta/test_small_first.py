@@ -113,6 +113,15 @@ def test_tables_are_met_where_they_hang_together_and_not_crosswise() -> None:
     assert all(join.on != TRUE for join in joins(found))
 
 
+def test_tables_that_share_no_more_than_a_met_value_are_joined_last() -> None:
+    """All customers of a nation with all its suppliers would be many: lines tie them by more."""
+    first = Join(Join(C, A, "inner", TRUE), CHANGE, "inner", all_of((on("c_k", "b_k"), on("a_k", "b_k"))))
+    plan = Join(first, D, "inner", all_of((on("d_k", "a_v"), on("c_v", "d_v"))))
+    found = small_first(plan)
+    assert [part.table for part in walk(found) if isinstance(part, Scan | Delta)] == ["b", "c", "d", "a"]
+    assert means_the_same(found, plan)
+
+
 def test_no_condition_is_lost_on_the_way() -> None:
     both = Join(A, CHANGE, "inner", all_of([on("a_k", "b_k"), Call(">", (Ref("a_v"), Literal(0)))]))
     three = Join(both, C, "inner", Call("<>", (Ref("a_v"), Ref("c_v"))))
