@@ -23,11 +23,12 @@ def main() -> int:
     asked = arguments(sys.argv[1:])
     if len(asked.topics) == 1:
         size = Size(asked.scale, asked.rounds, tuple(asked.queries))
-        _measure(asked.topics[0], size).save(size)
+        _measure(asked.topics[0], size, asked.keep).save(size)
         return 0
     # One Spark after the other, and none begins with the memory and the warmth that another one left.
     options = [f"--scale={asked.scale}", *([f"--rounds={asked.rounds}"] if asked.rounds else [])]
     options += ["--queries", *asked.queries] if asked.queries else []
+    options += [f"--keep={asked.keep}"] if asked.keep else []
     failed = [
         topic
         for topic in asked.topics
@@ -45,6 +46,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor, or the share of rows")
     parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
     parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's queries, as in q01 q18")
+    parser.add_argument("--keep", type=Path, help="a folder whose TPC-H lakes are used again, or made")
     asked = parser.parse_args(given)
     asked.topics = asked.topics or list(SHORT)
     return asked
@@ -56,11 +58,11 @@ def _topic(name: str) -> str:
     return name
 
 
-def _measure(topic: str, size: Size) -> Report:
+def _measure(topic: str, size: Size, keep: Path | None) -> Report:
     print(f"{topic}, scale {size.scale:g}", flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        report: Report = importlib.import_module(f"bench.{topic}").measure(Path(folder), size)
+        report: Report = importlib.import_module(f"bench.{topic}").measure(keep or Path(folder), size)
     print(f"\n{report.text}\n\n{topic} took {(time.perf_counter() - start) / 60:.1f} minutes\n", flush=True)
     return report
 

@@ -15,7 +15,7 @@ from bench.rounds import change_every_table
 from bench.turns import take_turns
 
 SHARE = 0.001
-ROUNDS = 3
+ROUNDS = 5
 
 
 def measure(folder: Path, size: Size) -> Report:

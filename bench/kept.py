@@ -21,11 +21,12 @@ class Measured:
     strategy: str
     full_seconds: float
     differential_seconds: float
-    auto_seconds: float
+    auto_seconds: float | None
+    """None: it was left out."""
     duckdb_seconds: float
     speedup: float
     """Full in units of differential."""
-    auto_ratio: float
+    auto_ratio: float | None
     """Auto in units of the better of the two others."""
     auto_actions: dict[str, int]
     spark_jobs: int
@@ -63,17 +64,18 @@ def against_better(full: float, differential: float, auto: float) -> float:
 def measured(turns: Turns) -> Measured:
     """The medians of a query."""
     each = {mode: [round(turn.seconds, 4) for turn in turns.by_mode[mode]] for mode in MODES}
-    full, differential, auto = (statistics.median(each[mode]) for mode in MODES)
+    full, differential = statistics.median(each["full"]), statistics.median(each["differential"])
+    auto = statistics.median(each["auto"]) if each["auto"] else None
     kept = turns.by_mode["differential"]
     return Measured(
         query=turns.query,
         strategy=turns.strategy,
         full_seconds=round(full, 3),
         differential_seconds=round(differential, 3),
-        auto_seconds=round(auto, 3),
+        auto_seconds=None if auto is None else round(auto, 3),
         duckdb_seconds=round(statistics.median(turns.peer), 3),
         speedup=round(full / differential, 2),
-        auto_ratio=against_better(full, differential, auto),
+        auto_ratio=None if auto is None else against_better(full, differential, auto),
         auto_actions=dict(Counter(turn.action for turn in turns.by_mode["auto"])),
         spark_jobs=int(statistics.median(turn.spark_jobs for turn in kept)),
         reads_changes=any(turn.action != NO_DATA for turn in kept),
@@ -85,7 +87,7 @@ def measured(turns: Turns) -> Measured:
 
 def profiles(turns: Turns) -> list[Profile]:
     """The profile of a query in each mode."""
-    return [_profile(turns.query, mode, turns.by_mode[mode]) for mode in MODES]
+    return [_profile(turns.query, mode, turns.by_mode[mode]) for mode in MODES if turns.by_mode[mode]]
 
 
 def _profile(query: str, mode: str, taken: Sequence[Turn]) -> Profile:
@@ -98,15 +100,16 @@ def means(rows: Iterable[Measured]) -> dict[str, float]:
     """Geometric means over the queries, and over those that read something that changed."""
     rows = list(rows)
     changed = [row for row in rows if row.reads_changes]
-    return {
+    chosen = [row.auto_ratio for row in changed if row.auto_ratio is not None]
+    found = {
         "speedup": geometric_mean(row.speedup for row in rows),
         "speedup_where_something_changed": geometric_mean(row.speedup for row in changed),
-        "auto_ratio_where_something_changed": geometric_mean(row.auto_ratio for row in changed),
         "differential_in_units_of_duckdb": geometric_mean(
             row.differential_seconds / row.duckdb_seconds for row in changed
         ),
         "full_in_units_of_duckdb": geometric_mean(row.full_seconds / row.duckdb_seconds for row in changed),
     }
+    return found | ({"auto_ratio_where_something_changed": geometric_mean(chosen)} if chosen else {})
 
 
 def kept_report(topic: str, turns: list[Turns], size: Size, rounds: int, **about: Any) -> Report:
@@ -131,7 +134,7 @@ def _table(rows: list[Measured]) -> str:
             *lines,
             *(
                 f"| {row.query} | {row.full_seconds:.2f} | {row.differential_seconds:.2f} | {row.speedup} × "
-                f"| {row.auto_seconds:.2f} | {_ratio(row)} | {_actions(row)} "
+                f"| {_seconds(row.auto_seconds)} | {_ratio(row)} | {_actions(row)} "
                 f"| {row.duckdb_seconds:.2f} | {row.spark_jobs} | {row.strategy} |"
                 for row in rows
             ),
@@ -141,7 +144,11 @@ def _table(rows: list[Measured]) -> str:
 
 def _ratio(row: Measured) -> str:
     """Nothing where there was nothing to choose: what a few milliseconds differ by means nothing."""
-    return f"{row.auto_ratio:.2f}" if row.reads_changes else ""
+    return "" if row.auto_ratio is None or not row.reads_changes else f"{row.auto_ratio:.2f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.2f}"
 
 
 def _actions(row: Measured) -> str:

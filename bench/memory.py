@@ -25,7 +25,7 @@ def measure(folder: Path, size: Size) -> Report:
     clock = ab.ManualClock()
     every = size.of(TICKS // PARTS)
     sizes: list[tuple[int, int]] = []
-    settings = {"snapshot_retention": "10m", "history_retention": "1h"}
+    settings = {"snapshot_retention": "10m", "history_retention": "1h", "orphan_grace": "1h"}
     with ab.connect(folder / "lake", clock=clock, **settings) as lake:
         lake.create_table("events", "id BIGINT, key BIGINT")
         lake.insert("events", [(0, 0)])

@@ -2,15 +2,14 @@
 
 All are real stream tables in one lake, on the same storage and in the same session; a refresh is what a user
 calls, commit and history included. Beside them DuckDB computes the same text from nothing, over the same
-files. The first fill warms the full ones up, the first round the others, and teaches `auto` what a refresh
-of either kind takes. After every round rows are counted against DuckDB's; in the end all are verified.
+files. The first fill of the others warms the full ones up, the first round the others, and `auto` learns what
+a refresh of either kind takes. After every round rows are counted against DuckDB's; in the end all must have
+the rows of the full one, which is the text computed from nothing.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,12 +18,11 @@ import pyarrow as pa
 import anabranch as ab
 from anabranch.names import TableName
 from bench import duck
-from bench.harness import Size, timed
+from bench.harness import Size
 from bench.spent import profiled
-from tests.tpch.data import generate, load
+from bench.tpch import create_stream, stream_name, texts_of, tpch_lake
 from tests.tpch.rounds import KEYS
 
-QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
 MODES = ("full", "differential", "auto")
 NO_DATA = "NO_DATA"
 
@@ -60,55 +58,48 @@ class Turns:
     """Rounds after which the peer had another number of rows."""
 
 
-def take_turns(folder: Path, size: Size, change: Change, rounds: int) -> list[Turns]:
+def take_turns(
+    folder: Path, size: Size, change: Change, rounds: int, modes: tuple[str, ...] = MODES
+) -> list[Turns]:
     """Measure so many rounds after one that warms up."""
-    generate(folder / "data", size.scale)
-    with ab.connect(folder / "lake") as lake, quiet():
-        seconds = timed(lambda: load(lake, folder / "data"))
-        print(f"  loaded in {seconds:.0f} s", flush=True)
-        paths = sorted(QUERIES.glob("*.sql"))
-        texts = {
-            path.stem: path.read_text() for path in paths if path.stem in size.queries or not size.queries
-        }
-        found = {name: Turns(name, _created(lake, name, text)) for name, text in texts.items()}
+    with tpch_lake(folder, size.scale) as lake:
+        texts = texts_of(size.queries)
+        found = {name: Turns(name, _created(lake, name, text, modes)) for name, text in texts.items()}
         for number in range(1 + rounds):
-            _round(lake, folder, texts, found, change, number)
+            _round(lake, folder, texts, found, change, number, modes)
         for name in texts:
-            _check_rows(lake, name)
-        print("  all results are verified", flush=True)
+            _check_rows(lake, name, modes)
+        print("  all results are those of the full refresh", flush=True)
     return list(found.values())
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without notices: who reads numbers knows that groups meet again."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ab.Notice)
-        yield
-
-
-def _created(lake: ab.Lake, name: str, text: str) -> str:
-    """Create and fill the three; how the query is kept, stored table by stored table."""
-    for mode in MODES:
-        lake.create_stream_table(f"{name}_{mode}", text, refresh_mode=mode, schedule=None)
+def _created(lake: ab.Lake, name: str, text: str, modes: tuple[str, ...]) -> str:
+    """Create the stream tables of a query; how it is kept, stored table by stored table."""
+    for mode in modes:
+        create_stream(lake, name, mode, initialize=mode != "full")
     parts = lake._parts
-    definition = lake._definitions.get(
-        TableName.parse(f"{name}_differential"), text, "differential", parts.catalog.moment()
-    )
+    differential = TableName.parse(stream_name(name, "differential"))
+    definition = lake._definitions.get(differential, text, "differential", parts.catalog.moment())
     strategy = " + ".join(piece.maintained.strategy for piece in definition.pieces)  # type: ignore[union-attr]
     print(f"  {name} is kept by {strategy}", flush=True)
     return strategy
 
 
 def _round(
-    lake: ab.Lake, folder: Path, texts: dict[str, str], found: dict[str, Turns], change: Change, number: int
+    lake: ab.Lake,
+    folder: Path,
+    texts: dict[str, str],
+    found: dict[str, Turns],
+    change: Change,
+    number: int,
+    modes: tuple[str, ...],
 ) -> None:
     changed = change(lake, number)
     print(f"  round {number}: {changed:,} rows changed{'' if number else ', to warm up'}", flush=True)
     with duck.opened(lake, KEYS) as connection:
         for index, (name, text) in enumerate(texts.items()):
             # What comes first finds colder files and caches: each mode does, for a third of the queries.
-            order = [MODES[(number + index + place) % len(MODES)] for place in range(len(MODES))]
+            order = [modes[(number + index + place) % len(modes)] for place in range(len(modes))]
             turns = [_turn(lake, name, mode) for mode in order if number or mode != "full"]
             seconds, rows = duck.computed(connection, text, folder / f"{name}-{number}.parquet")
             found[name].disagreements += _disagrees(lake, name, rows)
@@ -117,7 +108,7 @@ def _round(
                 for turn in turns:
                     found[name].by_mode[turn.mode].append(turn)
             shown = ", ".join(f"{turn.mode} {turn.seconds:.2f} s" for turn in sorted(turns, key=_place))
-            print(f"    {name} {shown} ({_chosen(turns)}), DuckDB {seconds:.2f} s", flush=True)
+            print(f"    {name} {shown}{_chosen(turns)}, DuckDB {seconds:.2f} s", flush=True)
 
 
 def _turn(lake: ab.Lake, name: str, mode: str) -> Turn:
@@ -125,7 +116,7 @@ def _turn(lake: ab.Lake, name: str, mode: str) -> Turn:
     record = []
 
     def work() -> None:
-        record.append(lake.refresh_stream_table(f"{name}_{mode}", full=mode == "full"))
+        record.append(lake.refresh_stream_table(stream_name(name, mode), full=mode == "full"))
 
     spent, jobs = profiled(lake._parts, work)
     return Turn(mode, record[0].action, record[0].reason or "", spent, jobs)
@@ -136,18 +127,17 @@ def _disagrees(lake: ab.Lake, name: str, found: int) -> bool:
 
     Its averages are floating point where Spark's are decimal, so a row at the edge of a filter may differ.
     """
-    stored = lake._parts.catalog.moment().version(TableName.parse(f"{name}_differential")).rows
+    stored = lake._parts.catalog.moment().version(TableName.parse(stream_name(name, "differential"))).rows
     if found != stored:
         print(f"    {name} has {stored} rows, in DuckDB {found}", flush=True)
     return found != stored
 
 
-def _check_rows(lake: ab.Lake, name: str) -> None:
-    """The differential one has the rows of its text, and the two others the same."""
-    assert lake.verify(f"{name}_differential").ok, f"{name} is wrong"
-    expected = _sorted(lake.arrow(f"{name}_differential"))
-    for mode in MODES:
-        assert _sorted(lake.arrow(f"{name}_{mode}")).equals(expected), f"{name} differs in mode {mode}"
+def _check_rows(lake: ab.Lake, name: str, modes: tuple[str, ...]) -> None:
+    """All have the rows of the full one, which was computed from the same versions."""
+    expected = _sorted(lake.arrow(stream_name(name, "full")))
+    for mode in modes:
+        assert _sorted(lake.arrow(stream_name(name, mode))).equals(expected), f"{name} differs in mode {mode}"
 
 
 def _sorted(rows: pa.Table) -> pa.Table:
@@ -159,4 +149,4 @@ def _place(turn: Turn) -> int:
 
 
 def _chosen(turns: list[Turn]) -> str:
-    return next(turn.action for turn in turns if turn.mode == "auto").lower()
+    return "".join(f" ({turn.action.lower()})" for turn in turns if turn.mode == "auto")

@@ -1,0 +1,48 @@
+"""A lake with TPC-H's tables, and stream tables over them: made once, and used again if it is kept."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anabranch as ab
+from bench.harness import timed
+from tests.tpch.data import generate, load
+
+QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
+
+
+@contextmanager
+def tpch_lake(folder: Path, scale: float) -> Iterator[ab.Lake]:
+    """A lake in a folder; it is loaded if it isn't there. Without notices: who reads numbers knows them."""
+    place = folder / f"{scale:g}"
+    there = (place / "lake").exists()
+    if not there:
+        generate(place / "data", scale)
+    with ab.connect(place / "lake") as lake, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ab.Notice)
+        if not there:
+            seconds = timed(lambda: load(lake, place / "data"))
+            print(f"  scale {scale:g}: loaded in {seconds:.0f} s", flush=True)
+        yield lake
+
+
+def texts_of(queries: tuple[str, ...]) -> dict[str, str]:
+    """The text of each query; of all, if none is named."""
+    paths = sorted(QUERIES.glob("*.sql"))
+    return {path.stem: path.read_text() for path in paths if path.stem in queries or not queries}
+
+
+def stream_name(query: str, mode: str) -> str:
+    """The stream table that keeps a query in a mode."""
+    return query if mode == "differential" else f"{query}_{mode}"
+
+
+def create_stream(lake: ab.Lake, query: str, mode: str, *, initialize: bool = True) -> None:
+    """Create the stream table of a query, unless it is there."""
+    name = stream_name(query, mode)
+    if not any(stream.name == name for stream in lake.status()):
+        text = texts_of((query,))[query]
+        lake.create_stream_table(name, text, refresh_mode=mode, schedule=None, initialize=initialize)
