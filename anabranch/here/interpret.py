@@ -45,7 +45,7 @@ from anabranch.here.reach import Far, Leaf, Wide
 from anabranch.here.scalars import Constants
 
 KEY = "__here"
-MOST = 2_000_000
+MOST = 500_000
 """How many rows any part may have."""
 Keyed = tuple[Kind, Sequence[Any]]
 """Values to look up, and their type."""

@@ -51,8 +51,8 @@ class Sources:
 
     @cached_property
     def _deleted(self) -> Deleted:
-        """The marks in files, each delete file read once."""
-        return Deleted(self.parts.warehouse)
+        """The marks in files."""
+        return Deleted(self.parts.warehouse, self.parts.columns.marks)
 
     def changed(self, tables: frozenset[TableName]) -> frozenset[str]:
         """The tables whose rows may differ between the two moments."""

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from anabranch.storage.deletes import kept_marks
 from anabranch.storage.packed import Packed, pack
 
 SEGMENT_BYTES = 64 << 20
@@ -84,6 +85,8 @@ class Columns:
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self._limit = limit
+        self.marks = kept_marks()
+        """What delete files say of the same data files."""
         self._lock = Lock()
         self._segments: deque[_Segment] = deque()
         self._kept: dict[Hashable, pa.RecordBatch] = {}

@@ -18,6 +18,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, StringType
 
+from anabranch.storage.cache import Cache
 from anabranch.storage.files import FileRef, read_file, write_parquet
 from anabranch.storage.warehouse import Warehouse
 
@@ -34,6 +35,8 @@ _SCHEMA = pa.schema(
     ]
 )
 _NONE = np.empty(0, dtype=np.int64)
+KEPT = 4_000_000
+"""How many marks are remembered."""
 
 Marks = Mapping[str, np.ndarray]
 """Positions that are marked, ascending, each once, per data file."""
@@ -94,22 +97,25 @@ def read_deletes(warehouse: Warehouse, path: str) -> Marks:
     return {file: np.unique(part) for file, part in zip(named.dictionary.to_pylist(), parts, strict=True)}
 
 
-class Deleted:
-    """The marks in data files; every delete file is read once."""
+def kept_marks() -> Cache[Marks]:
+    """Room for what delete files say, which never changes."""
+    return Cache(KEPT, weigh=lambda marks: sum(map(len, marks.values())))
 
-    def __init__(self, warehouse: Warehouse) -> None:
+
+class Deleted:
+    """The marks in data files; every delete file is read once, and by those who share what is kept, once."""
+
+    def __init__(self, warehouse: Warehouse, kept: Cache[Marks] | None = None) -> None:
         self._warehouse = warehouse
-        self._read: dict[str, Marks] = {}
+        self._kept = kept_marks() if kept is None else kept
 
     def positions(self, file: Stored) -> np.ndarray:
         """The positions in a file that are marked, ascending, each once."""
         found = [self._marks(path).get(file.path, _NONE) for path in file.deletes]
-        return united(found)
+        return found[0] if len(found) == 1 else united(found)
 
     def _marks(self, path: str) -> Marks:
-        if path not in self._read:
-            self._read[path] = read_deletes(self._warehouse, path)
-        return self._read[path]
+        return self._kept.get(path, lambda: read_deletes(self._warehouse, path))
 
 
 def united(positions: list[np.ndarray]) -> np.ndarray:

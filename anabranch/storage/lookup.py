@@ -219,7 +219,7 @@ class _File:
         else:
             places = np.arange(rows)
         if len(gone):
-            places = places[~np.isin(places, gone)]
+            places = places[~_among(places, gone)]
         for own, wanted in self._keys.items():
             if own != first and len(places):
                 places = places[group.has(own, wanted, places if len(places) < rows else None)]
@@ -291,6 +291,13 @@ class _Group:
         column = self.column(name)
         values, _ = wanted.stored_as(column.kind)
         return column.has(values, places)
+
+
+def _among(places: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Which places are among some, ascending and at least one."""
+    at = np.minimum(np.searchsorted(some, places), len(some) - 1)
+    found: np.ndarray = some[at] == places
+    return found
 
 
 def _damaged(file: FileRef, error: Exception) -> Damaged:

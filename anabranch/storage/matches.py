@@ -44,7 +44,7 @@ def look_for_matches(
     if not values:
         return None
     declared = to_arrow(schema)
-    finder = Finder(warehouse, columns, declared.names, values, Deleted(warehouse))
+    finder = Finder(warehouse, columns, declared.names, values, Deleted(warehouse, columns.marks))
     try:
         found = [_placed(part, declared) for part in finder.found(files, limits)]
     except (TooMuch, Elsewhere):

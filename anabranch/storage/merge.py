@@ -107,7 +107,7 @@ def look_for_rows(
     if key is None:
         return None
     keys = {key: pc.unique(stored[key])}
-    finder = Finder(warehouse, columns, layout.arrow.names, keys, Deleted(warehouse))
+    finder = Finder(warehouse, columns, layout.arrow.names, keys, Deleted(warehouse, columns.marks))
     limits = Limits(rows=LOOSE_ROWS + LOOSE * size.deleted, size=most)
     try:
         return _found_among(list(finder.found(files, limits)), gone, layout, size, name)
