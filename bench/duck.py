@@ -1,4 +1,8 @@
-"""The peer: DuckDB computes a query from nothing, over the files that are the lake's tables right now."""
+"""The peer: DuckDB computes a query from nothing, over files with the rows of the lake's tables right now.
+
+It reads what is marked in files as a join, without knowing how many rows that leaves, and then plans some
+queries badly enough to fill a disk. So it is given files without marks, written before it is measured.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,21 @@ from anabranch.storage.files import FileRef
 from bench.harness import timed
 
 
-def opened(lake: ab.Lake, tables: Iterable[str]) -> duckdb.DuckDBPyConnection:
-    """A connection that reads the lake's newest files under the names of their tables."""
+def opened(lake: ab.Lake, tables: Iterable[str], folder: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection that reads the lake's newest rows under the names of their tables.
+
+    `folder`: where tables with marks are written to without them.
+    """
     connection = duckdb.connect()
     moment = lake._parts.catalog.moment()
     for table in tables:
         files = live_files(lake._parts, moment.version(TableName.parse(table)))
         _enter(connection, table, files, Deleted(lake._parts.warehouse))
+        if folder is not None and any(file.marked for file in files):
+            path = str(folder / f"{table}.parquet")
+            connection.table(table).write_parquet(path, compression="zstd")
+            connection.execute(f"DROP VIEW {table}")
+            connection.read_parquet(path).create_view(table)
     return connection
 
 

@@ -2,7 +2,7 @@
 
 All are real stream tables in one lake, on the same storage and in the same session; a refresh is what a user
 calls, commit and history included. Beside them DuckDB computes the same text from nothing, over the same
-files. The first fill of the others warms the full ones up, the first round the others, and `auto` learns what
+rows. The first fill of the others warms the full ones up, the first round the others, and `auto` learns what
 a refresh of either kind takes. After every round rows are counted against DuckDB's; in the end all must have
 the rows of the full one, which is the text computed from nothing.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
@@ -66,7 +67,7 @@ def take_turns(
         texts = texts_of(size.queries)
         found = {name: Turns(name, _created(lake, name, text, modes)) for name, text in texts.items()}
         for number in range(1 + rounds):
-            _round(lake, folder, texts, found, change, number, modes)
+            _round(lake, texts, found, change, number, modes)
         for name in texts:
             _check_rows(lake, name, modes)
         print("  all results are those of the full refresh", flush=True)
@@ -87,7 +88,6 @@ def _created(lake: ab.Lake, name: str, text: str, modes: tuple[str, ...]) -> str
 
 def _round(
     lake: ab.Lake,
-    folder: Path,
     texts: dict[str, str],
     found: dict[str, Turns],
     change: Change,
@@ -96,12 +96,12 @@ def _round(
 ) -> None:
     changed = change(lake, number)
     print(f"  round {number}: {changed:,} rows changed{'' if number else ', to warm up'}", flush=True)
-    with duck.opened(lake, KEYS) as connection:
+    with TemporaryDirectory() as clean, duck.opened(lake, KEYS, Path(clean)) as connection:
         for index, (name, text) in enumerate(texts.items()):
             # What comes first finds colder files and caches: each mode does, for a third of the queries.
             order = [modes[(number + index + place) % len(modes)] for place in range(len(modes))]
             turns = [_turn(lake, name, mode) for mode in order if number or mode != "full"]
-            seconds, rows = duck.computed(connection, text, folder / f"{name}-{number}.parquet")
+            seconds, rows = duck.computed(connection, text, Path(clean) / f"{name}.parquet")
             found[name].disagreements += _disagrees(lake, name, rows)
             if number:
                 found[name].peer.append(seconds)
