@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import anabranch as ab
 from anabranch.write import upsert
 from tests.engines.lakes import duck_lake
-from tests.marks.forced import marking_always
+from tests.marks.forced import marked, marking_always
 
 COLUMNS = "a BIGINT, b STRING, d DECIMAL(12,2), f DOUBLE, note STRING"
 WAYS = ("looked up", "sent to the engine", "all read")
@@ -89,9 +89,9 @@ def test_an_upsert_means_the_same_however_its_matches_are_found(
 
 def test_what_was_marked_as_gone_matches_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_that_way(monkeypatch, "looked up")
-    marking_always(monkeypatch)
-    with duck_lake(place) as lake:
+    with duck_lake(place) as lake, marking_always():
         check(lake, 1, ("a", "b"), rounds=6)
+        assert marked(lake, "kept")
 
 
 def test_rows_are_looked_up_only_where_few_come(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

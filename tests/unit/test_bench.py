@@ -148,6 +148,15 @@ def test_a_query_is_measured_by_the_medians_of_its_turns() -> None:
     assert row.spark_jobs == 3
 
 
+def test_a_mode_that_was_left_out_is_nowhere_to_be_seen() -> None:
+    turns = _turns("q01", full=[4.0, 4.0], differential=[2.0, 2.0])
+    row = measured(turns)
+    assert (row.speedup, row.auto_seconds, row.auto_ratio) == (2.0, None, None)
+    assert {profile.mode for profile in profiles(turns)} == {"full", "differential"}
+    assert "auto_ratio_where_something_changed" not in means([row])
+    assert "| q01 | 4.00 | 2.00 | 2.0 × |  |  |  | 0.50 |" in kept_report("some", [turns], Size(), 2).text
+
+
 def test_means_leave_out_what_noticed_that_nothing_had_changed() -> None:
     rows = [
         measured(_turns("q01", full=[4.0], differential=[2.0], auto=[2.0])),

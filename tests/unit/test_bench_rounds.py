@@ -12,7 +12,7 @@ import pytest
 import anabranch as ab
 from bench import duck
 from bench.rounds import change_every_table, change_orders, share_of_orders
-from bench.turns import QUERIES
+from bench.tpch import QUERIES
 from tests.engines.lakes import duck_lake
 from tests.marks.forced import marked, marking_always
 from tests.tpch.data import generate, load
@@ -103,12 +103,14 @@ def test_the_peer_understands_every_query(unchanged: ab.Lake, tmp_path: Path, qu
         assert pq.read_table(file).num_rows == rows
 
 
-def test_the_peer_reads_no_rows_that_are_marked_as_gone(tmp_path):
+@pytest.mark.parametrize("without", [False, True], ids=["joined", "written without them"])
+def test_the_peer_reads_no_rows_that_are_marked_as_gone(tmp_path: Path, without: bool) -> None:
     with duck_lake(tmp_path / "lake") as lake:
         lake.create_table("orders", "id BIGINT")
         lake.insert("orders", [(number,) for number in range(10)])
         with marking_always():
             lake.delete("orders", where="id % 3 = 0")
         assert marked(lake, "orders") == 4
-        with duck.opened(lake, ["orders"]) as connection:
+        with duck.opened(lake, ["orders"], tmp_path if without else None) as connection:
+            assert (tmp_path / "orders.parquet").exists() == without
             assert connection.sql("SELECT count(*), sum(id) FROM orders").fetchall() == [(6, 27)]
