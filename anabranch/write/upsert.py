@@ -14,10 +14,9 @@ from anabranch.parts import Parts
 from anabranch.storage.files import check_files
 from anabranch.storage.lookup import Limits
 from anabranch.storage.matches import look_for_matches, sent_bytes
+from anabranch.write.merge import FEW, LOOKED_UP_ROWS
 from anabranch.write.working import WorkingTable
 
-LOOKED_UP_ROWS, FEW = 20_000, 20
-"""From so many stored rows on they are looked up, if at most one comes for so many."""
 FOUND_ROWS = 200_000
 """Rows that are looked up at most."""
 SENT_BYTES = 32 << 20
