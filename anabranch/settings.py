@@ -199,7 +199,7 @@ _SETTINGS = (
     ),
     Setting(
         "driver_lookup_bytes",
-        str(512 << 20),
+        str(1 << 30),
         _whole(0, 1 << 40),
         "up to how many bytes of Parquet a refresh looks into for a few rows without a Spark job; "
         "an eighth of it on an object store",

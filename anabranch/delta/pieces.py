@@ -3,7 +3,8 @@
 Some operators have no keys: the first rows of an order, an aggregate of all rows, a window without
 partitions. Whatever changes below them, all of it is looked at again. With what is below them stored and
 maintained, that look is all that is done again. And a value that stands for a whole table, as a scalar
-subquery does, is stored too: what depends on it only asks whether it changed.
+subquery does, is stored too: what depends on it only asks whether it changed. So are counts of partners
+(see `partners`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from anabranch.algebra.plan import (
     subplans,
 )
 from anabranch.algebra.rebuild import with_inputs
+from anabranch.delta.partners import partners_counted
 
 STATE = "__state"
 
@@ -38,7 +40,8 @@ class Piece:
 
 def pieces(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[Piece, ...]:
     """A query as what is stored for it, in the order of computation; the query's own result comes last."""
-    wanted = _wanted(plan)
+    counted = partners_counted(plan)
+    plan, wanted = counted.plan, _wanted(counted.plan) | counted.counts
     stored: list[Piece] = []
     done: dict[Plan, Plan] = {}
 

@@ -49,6 +49,8 @@ MOST = 500_000
 """How many rows any part may have."""
 Keyed = tuple[Kind, Sequence[Any]]
 """Values to look up, and their type."""
+Wanted = Sequence[tuple[Scalar, Keyed]]
+"""Scalars of a relation; of each, a row has one of some values. It may have to fulfil more than that."""
 
 
 class TooDear(Exception):
@@ -145,34 +147,39 @@ class _Interpreter:
         keys = self._keys(small, [(op, ours) for op, ours, _ in pairs])
         if not keys.rows:
             return _nothing(large)
-        return self._fetched(large, [theirs for _, _, theirs in pairs], keys)
+        return self._fetched(large, _wanted([theirs for _, _, theirs in pairs], keys))
 
-    def _fetched(self, large: Plan, wanted: list[Scalar | None], keys: Held) -> Held | None:
-        """The rows of a relation for which some values are among the keys, column by column."""
+    def _fetched(self, large: Plan, wanted: Wanted) -> Held | None:
+        """The rows of a relation for which some scalars have one of the values that are wanted of each."""
         try:
             match large:
                 case Scan() | Stored():
-                    return self._seen(large, _by_column(large, wanted, keys))
+                    return self._seen(large, _by_column(large, wanted))
                 case Filter(source, condition):
-                    found = self._fetched(source, wanted, keys)
+                    found = self._fetched(source, wanted)
                     return None if found is None else self._filtered(found, condition)
                 case Project(source, items):
-                    known = dict(items)
-                    below = [known[s.name] if isinstance(s, Ref) else None for s in wanted]
-                    found = self._fetched(source, below, keys)
+                    found = self._fetched(source, _through(dict(items), wanted))
                     return None if found is None else self._projected(found, items)
-                case Join(left, right, "semi") if not self._wide(right):
-                    found = self._fetched(left, wanted, keys)
-                    return None if found is None else joined(large, found, self.of(right), self._world)
+                case Join(_, right, "semi") if not self._wide(right):
+                    return self._fetched_partners(large, wanted, self.of(right))
                 case Aggregate(source, groups) if groups:
-                    known = dict(groups)
-                    below = [known.get(s.name) if isinstance(s, Ref) else None for s in wanted]
-                    found = self._fetched(source, below, keys)
+                    found = self._fetched(source, _through(dict(groups), wanted))
                     return None if found is None else aggregated(large, found, self._world)
                 case _:
                     return None
         except Elsewhere:
             return None
+
+    def _fetched_partners(self, semi: Join, wanted: Wanted, partners: Held) -> Held | None:
+        """What a semi join has of those rows: its own keys may pick fewer than what is wanted of it."""
+        pairs = _pairs(semi, flipped=True)
+        keys = self._keys(partners, [(op, ours) for op, ours, _ in pairs])
+        if not keys.rows:
+            return _nothing(semi)
+        own = _wanted([theirs for _, _, theirs in pairs], keys)
+        found = self._fetched(semi.left, [*wanted, *own])
+        return None if found is None else joined(semi, found, partners, self._world)
 
     def _seen(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
         """What is looked up in a relation; by the same values, it is looked up once."""
@@ -399,14 +406,37 @@ def _pairs(plan: Join, *, flipped: bool) -> list[tuple[str, Scalar, Scalar]]:
     return [(op, *((two, one) if flipped else (one, two))) for op, one, two in equalities(plan)]
 
 
-def _by_column(leaf: Scan | Stored, wanted: list[Scalar | None], keys: Held) -> dict[str, Keyed]:
+def _wanted(scalars: list[Scalar], keys: Held) -> Wanted:
+    """Scalars, and the values that are wanted of each: a column of the keys."""
+    return [
+        (scalar, (kind, list(dict.fromkeys(row[place] for row in keys.rows))))
+        for place, (scalar, kind) in enumerate(zip(scalars, keys.kinds, strict=True))
+    ]
+
+
+def _through(known: Mapping[str, Scalar], wanted: Wanted) -> Wanted:
+    """What is wanted of a relation, in terms of the one that its columns are computed from."""
+    return [
+        (known[scalar.name], keyed)
+        for scalar, keyed in wanted
+        if isinstance(scalar, Ref) and scalar.name in known
+    ]
+
+
+def _by_column(leaf: Scan | Stored, wanted: Wanted) -> dict[str, Keyed]:
     """The values that are wanted in columns of a table, by the columns' own names."""
     own = dict(leaf.columns)
     found: dict[str, Keyed] = {}
-    for place, scalar in enumerate(wanted):
-        if isinstance(scalar, Ref) and own[scalar.name] not in found:
-            values = dict.fromkeys(row[place] for row in keys.rows)
-            found[own[scalar.name]] = keys.kinds[place], list(values)
+    for scalar, (kind, values) in wanted:
+        if not isinstance(scalar, Ref):
+            continue
+        name = own[scalar.name]
+        known, before = found.get(name, (kind, values))
+        if before is values:
+            found[name] = kind, values
+        elif known == kind:
+            both = set(values)
+            found[name] = kind, [value for value in before if value in both]
     return found
 
 

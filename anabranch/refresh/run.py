@@ -18,6 +18,7 @@ from anabranch.delta.simplify import simplify
 from anabranch.delta.together import NOTHING, Known
 from anabranch.engine.base import Frame
 from anabranch.errors import EngineMemory
+from anabranch.here.collecting import collector_waits
 from anabranch.ledger.records import Moment
 from anabranch.names import TableName
 from anabranch.parts import Parts
@@ -119,9 +120,10 @@ def _apply(
         return RowCounts()
     if known is not None:
         plan = change_plan(kept.maintained, changed, known)
-        here = computed_here(plan, table, sources, known, questions=2 * len(statements))
-        if here is not None:
-            return apply_rows(parts, table, here)
+        with collector_waits():
+            here = computed_here(plan, table, sources, known, questions=2 * len(statements))
+            if here is not None:
+                return apply_rows(parts, table, here)
     steps: dict[str, Frame] = {}
     folders: list[str] = []
 

@@ -3,20 +3,13 @@
 Who looks up a few rows of a row group has to decode whole columns of it. Data files never change, so what
 was decoded once serves the next look-up, too; and an order of its values makes a search of what was a pass.
 It is a cache: what doesn't fit, or is dropped, is read again.
-
-Everything stands in a few large files without a name, mapped into memory: the system decides what of them
-stays there, and nothing is left over when the process ends, in whatever way.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import shutil
-import tempfile
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
@@ -25,16 +18,10 @@ import pyarrow.parquet as pq
 
 from anabranch.storage.deletes import kept_marks
 from anabranch.storage.packed import Packed, pack
+from anabranch.storage.room import Room
 
-SEGMENT_BYTES = 64 << 20
-"""How much of the disk is taken at a time."""
-SPARED = 16
-"""So many times as much must be free: others need the disk, too."""
 FOOTERS = 256
 """How many files' footers are remembered."""
-_FRAME_BYTES = 4096
-"""More than what Arrow's stream format adds to a batch's own bytes."""
-_ALIGNED = 64
 
 
 @dataclass(frozen=True)
@@ -73,23 +60,18 @@ class Order:
         return np.sort(found if self.places is None else self.places[found].astype(np.int64))
 
 
-@dataclass
-class _Segment:
-    memory: mmap.mmap
-    used: int = 0
-    kept: list[Hashable] = field(default_factory=list)
-
-
 class Columns:
-    """A limited number of bytes of columns; the oldest make room."""
+    """A limited number of bytes of columns; the oldest make room.
+
+    What can't be made small, such as comments, has half of it to itself: a write that looks at all columns of
+    a table would throw out what every refresh needs.
+    """
 
     def __init__(self, limit: Callable[[], int]) -> None:
-        self._limit = limit
         self.marks = kept_marks()
         """What delete files say of the same data files."""
         self._lock = Lock()
-        self._segments: deque[_Segment] = deque()
-        self._kept: dict[Hashable, pa.RecordBatch] = {}
+        self._small, self._large = Room(lambda: limit() // 2), Room(lambda: limit() // 2)
         self._packed: dict[Part, Packed] = {}
         self._footers: OrderedDict[str, pq.FileMetaData] = OrderedDict()
 
@@ -112,17 +94,19 @@ class Columns:
         """A column; it is read if it isn't kept."""
         found = self._packed.get(part)
         if found is None:
-            packed = pack(_in_one_piece(read()))
-            batch = self._keep(part, pa.record_batch([packed.stored], names=["values"]))
-            found = replace(packed, stored=batch.column(0))
-            with self._lock:
-                if part in self._kept:
-                    self._packed[part] = found
+            found = pack(_in_one_piece(read()))
+            room = self._small if found.is_small else self._large
+            batch = self._keep(room, part, pa.record_batch([found.stored], names=["values"]))
+            if batch is not None:
+                found = replace(found, stored=batch.column(0))
+                with self._lock:
+                    if room.get(part) is batch:
+                        self._packed[part] = found
         return found
 
     def order(self, part: Part) -> Order | None:
         """An order of a column; None if it isn't kept, or its values aren't numbers."""
-        found = self._kept.get((part, Order))
+        found = self._small.get((part, Order))
         if found is not None:
             return Order(found.column(0).to_numpy(), found.column(1).to_numpy())
         packed = self._packed.get(part)
@@ -135,67 +119,24 @@ class Columns:
         if packed.stored.null_count:
             places = np.flatnonzero(packed.stored.is_valid().to_numpy(zero_copy_only=False))[places]
         places = places.astype(np.uint32)
-        self._keep(
-            (part, Order), pa.record_batch([pa.array(numbers), pa.array(places)], names=["value", "at"])
-        )
+        ordered = pa.record_batch([pa.array(numbers), pa.array(places)], names=["value", "at"])
+        self._keep(self._small, (part, Order), ordered)
         return Order(numbers, places)
 
     def close(self) -> None:
         """Forget all."""
         with self._lock:
-            self._segments.clear()
-            self._kept.clear()
+            self._small.clear()
+            self._large.clear()
             self._packed.clear()
             self._footers.clear()
 
-    def _keep(self, key: Hashable, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch, moved to the disk if it has room."""
-        size = pa.ipc.get_record_batch_size(batch) + _FRAME_BYTES
+    def _keep(self, room: Room, key: Hashable, batch: pa.RecordBatch) -> pa.RecordBatch | None:
+        """A batch as it is kept; None if it isn't."""
         with self._lock:
-            segment = self._segment(size)
-            if segment is None:
-                return batch
-            target = pa.py_buffer(memoryview(segment.memory)[segment.used : segment.used + size])
-            with pa.ipc.new_stream(pa.FixedSizeBufferWriter(target), batch.schema) as stream:
-                stream.write_batch(batch)
-            kept = pa.ipc.open_stream(target).read_next_batch()
-            segment.used += -(-size // _ALIGNED) * _ALIGNED
-            segment.kept.append(key)
-            self._kept[key] = kept
-        return kept
-
-    def _segment(self, size: int) -> _Segment | None:
-        """Where so many bytes go; None if there is no room for them at all."""
-        if self._segments and len(self._segments[-1].memory) - self._segments[-1].used >= size:
-            return self._segments[-1]
-        wanted, limit = max(size, SEGMENT_BYTES), self._limit()
-        if wanted > limit:
-            return None
-        while sum(len(segment.memory) for segment in self._segments) + wanted > limit:
-            for key in self._segments.popleft().kept:
-                self._kept.pop(key, None)
-                self._packed.pop(key, None)  # type: ignore[call-overload]
-        try:
-            if shutil.disk_usage(tempfile.gettempdir()).free < SPARED * wanted:
-                return None
-            self._segments.append(_Segment(_mapped(wanted)))
-        except OSError:
-            return None
-        return self._segments[-1]
-
-
-def _mapped(size: int) -> mmap.mmap:
-    """Memory whose pages stand in a file without a name."""
-    with tempfile.TemporaryFile(prefix="anabranch-") as file:
-        # Taken now: a disk that turns out to be full when a page is written ends the process.
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)
-        else:
-            for _ in range(0, size, 1 << 20):
-                file.write(bytes(1 << 20))
-            file.truncate(size)
-            file.flush()
-        return mmap.mmap(file.fileno(), size)
+            for gone in room.keep(key, batch):
+                self._packed.pop(gone, None)  # type: ignore[call-overload]
+            return room.get(key)
 
 
 def _in_one_piece(column: pa.ChunkedArray) -> pa.Array:

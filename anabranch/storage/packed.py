@@ -32,6 +32,11 @@ class Packed:
     def __len__(self) -> int:
         return len(self.stored)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether its values are stored as numbers."""
+        return self.words is not None or has_numbers(self.kind)
+
     def values(self) -> pa.Array:
         """All values."""
         return self._unpacked(self.stored)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from anabranch.storage import columns as module
+from anabranch.storage import room as module
 from anabranch.storage.columns import Columns, Part
 from anabranch.storage.packed import as_numbers, has_numbers
 
@@ -60,7 +60,7 @@ def test_a_dictionary_is_kept_as_its_values() -> None:
 
 def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SEGMENT_BYTES", 20_000)
-    columns = Columns(lambda: 60_000)
+    columns = Columns(lambda: 120_000)
     parts = [Part("file:/some.parquet", group, "id") for group in range(20)]
     for number, part in enumerate(parts):
         values = pa.array(range(2**40 + number, 2**40 + number + 1_000), pa.int64())
@@ -68,6 +68,20 @@ def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [columns.has(part) for part in parts]
     assert 2 <= sum(kept) <= 3
     assert kept == sorted(kept)
+
+
+def test_texts_make_no_room_for_themselves_among_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SEGMENT_BYTES", 20_000)
+    columns = Columns(lambda: 120_000)
+    columns.column(PART, lambda: pa.chunked_array([pa.array(range(1_000), pa.int64())]))
+    for group in range(20):
+        texts = pa.array([f"{group} says {number}" for number in range(1_000)])
+        columns.column(
+            Part("file:/some.parquet", group, "comment"), lambda texts=texts: pa.chunked_array([texts])
+        )
+    assert columns.has(PART)
+    assert not columns.has(Part("file:/some.parquet", 0, "comment"))
+    assert columns.has(Part("file:/some.parquet", 19, "comment"))
 
 
 def test_what_has_no_room_is_read_again() -> None:
@@ -93,7 +107,7 @@ def test_a_full_disk_costs_nothing_but_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_rows_that_are_in_use_outlive_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SEGMENT_BYTES", 1 << 14)
-    columns = Columns(lambda: 1 << 14)
+    columns = Columns(lambda: 1 << 15)
     first = columns.column(PART, lambda: pa.chunked_array([pa.array(range(500), pa.int64())]))
     for group in range(1, 10):
         part = Part("file:/some.parquet", group, "id")

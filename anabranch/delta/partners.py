@@ -1,0 +1,94 @@
+"""Counting partners: those of each key are counted before the left join, not after it.
+
+    γ_{g; count(r)}(L ⟕ R)  =  γ_{g; Σ n}(L ⟕ γ_{k; n := count(r)}(R)),  where k is what the join equates
+
+Whether a row of L has a partner, and how many, takes a look at all of its partners, however few of them
+changed. With the counts stored, it takes one row, and a change of R is added to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project
+from anabranch.algebra.rebuild import rebuild
+from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, conjuncts, refs
+from anabranch.delta.small import equalities
+
+COUNT, TOTAL, KEY = "__partners_", "__all_partners_", "__partner_"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A plan, and the parts of it that count partners: they are meant to be stored."""
+
+    plan: Plan
+    counts: frozenset[Plan]
+
+
+def partners_counted(plan: Plan) -> Counted:
+    """The plan, with partners counted first wherever nothing else is asked about them.
+
+    Law: evaluate(partners_counted(plan).plan) = evaluate(plan).
+    """
+    counts: set[Plan] = set()
+
+    def change(part: Plan) -> Plan:
+        if not isinstance(part, Aggregate) or not isinstance(part.input, Join) or not _counts_partners(part):
+            return part
+        join = part.input
+        counted = _counted(part, join)
+        counts.add(counted)
+        return _summed(part, join, counted)
+
+    return Counted(rebuild(plan, change), frozenset(counts))
+
+
+def _counts_partners(plan: Aggregate) -> bool:
+    """Whether an aggregate groups the left side of a left join, and only counts on the right one."""
+    join = plan.input
+    assert isinstance(join, Join)
+    ours, theirs = set(join.left.names), {Ref(name) for name in join.right.names}
+    pairs = equalities(join)
+    return (
+        join.kind == "left"
+        # What is equal by conversion has no key in common: '1' and '01' both equal 1.
+        and all(op != "~=" for op, _, _ in pairs)
+        and 0 < len(pairs) == len(conjuncts(join.on))
+        and all(set(refs(key)) <= ours for _, key in plan.keys)
+        and bool(plan.calls)
+        and all(_is_count(call, theirs) for _, call in plan.calls)
+    )
+
+
+def _is_count(call: AggregateCall, columns: set[Ref]) -> bool:
+    """Whether it counts values of a column. Without a partner that is NULL; a computed value needn't be."""
+    plain = call.function == "count" and not call.distinct and call.where is None
+    return plain and len(call.args) == 1 and call.args[0] in columns
+
+
+def _counted(plan: Aggregate, join: Join) -> Aggregate:
+    """The right side: a row per key, with as many counts as there are calls."""
+    keys = [(_key_name(plan, place), there) for place, (_, _, there) in enumerate(equalities(join))]
+    return Aggregate(join.right, tuple(keys), tuple((COUNT + name, call) for name, call in plan.calls))
+
+
+def _summed(plan: Aggregate, join: Join, counted: Plan) -> Plan:
+    on = [
+        Call(op, (here, Ref(_key_name(plan, place)))) for place, (op, here, _) in enumerate(equalities(join))
+    ]
+    condition: Scalar = on[0] if len(on) == 1 else Call("and", tuple(on))
+    sums = tuple((TOTAL + name, AggregateCall("sum", (Ref(COUNT + name),))) for name, _ in plan.calls)
+    summed = Aggregate(Join(join.left, counted, "left", condition), plan.keys, sums)
+    keys = tuple((name, Ref(name)) for name, _ in plan.keys)
+    return Project(summed, (*keys, *((name, _or_none(Ref(TOTAL + name))) for name, _ in plan.calls)))
+
+
+def _key_name(plan: Aggregate, place: int) -> str:
+    """Names are unique in a plan, so one that is made of another is, too."""
+    return f"{KEY}{place}_{plan.calls[0][0]}"
+
+
+def _or_none(count: Scalar) -> Scalar:
+    """A sum without values is NULL, a count of none is 0."""
+    return Call("coalesce", (count, Literal(0)))
