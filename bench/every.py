@@ -12,7 +12,7 @@ import anabranch as ab
 from bench.harness import Report, Size
 from bench.kept import kept_report
 from bench.rounds import change_every_table
-from bench.turns import take_turns
+from bench.turns import Course, take_turns
 
 SHARE = 0.001
 ROUNDS = 5
@@ -24,6 +24,6 @@ def measure(folder: Path, size: Size) -> Report:
     def change(lake: ab.Lake, number: int) -> int:
         return change_every_table(lake, number, SHARE)
 
-    rounds = size.times(ROUNDS)
-    turns = take_turns(folder, size, change, rounds)
-    return kept_report("every", turns, size, rounds, changed="0.1 % of every table")
+    course = Course(size.times(ROUNDS))
+    turns = take_turns(folder, size, change, course)
+    return kept_report("every", turns, size, course, changed="0.1 % of every table")

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.harness import Report, Size, geometric_mean
 from bench.spent import KINDS
-from bench.turns import MODES, NO_DATA, Turn, Turns
+from bench.turns import MODES, NO_DATA, Course, Turn, Turns
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,15 @@ def means(rows: Iterable[Measured]) -> dict[str, float]:
     return found | ({"auto_ratio_where_something_changed": geometric_mean(chosen)} if chosen else {})
 
 
-def kept_report(topic: str, turns: list[Turns], size: Size, rounds: int, **about: Any) -> Report:
+def kept_report(topic: str, turns: list[Turns], size: Size, course: Course, **about: Any) -> Report:
     """What a topic found: its rows, and a profile in a document of its own."""
     rows = [measured(each) for each in turns]
     spent = [profile for each in turns for profile in profiles(each)]
-    about = {"scale": size.scale, "rounds": rounds, "warm_up_rounds": 1, **about}
+    full_rounds = sum(
+        "full" in course.taking_part(course.warm_up + number) for number in range(course.rounds)
+    )
+    rounds = {"rounds": course.rounds, "full_rounds": full_rounds, "warm_up_rounds": course.warm_up}
+    about = {"scale": size.scale, **rounds, **about}
     document = {**about, "geometric_means": means(rows), "rows": [asdict(row) for row in rows]}
     profile = {**about, "rows": [asdict(row) for row in spent]}
     profile_name = "profile" if topic == "maintenance" else f"profile_{topic}"

@@ -2,7 +2,7 @@
 
 All are real stream tables in one lake, on the same storage and in the same session; a refresh is what a user
 calls, commit and history included. Beside them DuckDB computes the same text from nothing, over the same
-rows. The first fill of the others warms the full ones up, the first round the others, and `auto` learns what
+rows. The first fill of the others warms the full ones up, the first rounds the others, and `auto` learns what
 a refresh of either kind takes. After every round rows are counted against DuckDB's; in the end all must have
 the rows of the full one, which is the text computed from nothing.
 """
@@ -59,15 +59,37 @@ class Turns:
     """Rounds after which the peer had another number of rows."""
 
 
-def take_turns(
-    folder: Path, size: Size, change: Change, rounds: int, modes: tuple[str, ...] = MODES
-) -> list[Turns]:
-    """Measure so many rounds after one that warms up."""
+@dataclass(frozen=True)
+class Course:
+    """How many rounds warm up, how many are measured, and who takes part."""
+
+    rounds: int
+    warm_up: int = 1
+    modes: tuple[str, ...] = MODES
+    full_at_ends: bool = False
+    """Refresh the full ones in the first and the last round alone: they take nearly all of the time."""
+
+    def taking_part(self, number: int) -> list[str]:
+        """The modes of a round, in their order: what comes first finds colder files and caches.
+
+        >>> Course(rounds=3).taking_part(0), Course(rounds=3).taking_part(2)
+        (['differential', 'auto'], ['auto', 'full', 'differential'])
+        >>> [len(Course(rounds=3, full_at_ends=True).taking_part(number)) for number in range(4)]
+        [2, 3, 2, 3]
+        """
+        first, last = self.warm_up, self.warm_up + self.rounds - 1
+        full = first <= number <= last and (not self.full_at_ends or number in (first, last))
+        turned = [self.modes[(number + place) % len(self.modes)] for place in range(len(self.modes))]
+        return [mode for mode in turned if full or mode != "full"]
+
+
+def take_turns(folder: Path, size: Size, change: Change, course: Course) -> list[Turns]:
+    """Measure the rounds of a course, after those that warm up."""
     with tpch_lake(folder, size.scale) as lake:
-        texts = texts_of(size.queries)
+        texts, modes = texts_of(size.queries), course.modes
         found = {name: Turns(name, _created(lake, name, text, modes)) for name, text in texts.items()}
-        for number in range(1 + rounds):
-            _round(lake, texts, found, change, number, modes)
+        for number in range(course.warm_up + course.rounds):
+            _round(lake, texts, found, change, number, course)
         for name in texts:
             _check_rows(lake, name, modes)
         print("  all results are those of the full refresh", flush=True)
@@ -92,23 +114,24 @@ def _round(
     found: dict[str, Turns],
     change: Change,
     number: int,
-    modes: tuple[str, ...],
+    course: Course,
 ) -> None:
     changed = change(lake, number)
-    print(f"  round {number}: {changed:,} rows changed{'' if number else ', to warm up'}", flush=True)
+    warm_up = number < course.warm_up
+    print(f"  round {number}: {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     with TemporaryDirectory() as clean, duck.opened(lake, KEYS, Path(clean)) as connection:
-        for index, (name, text) in enumerate(texts.items()):
-            # What comes first finds colder files and caches: each mode does, for a third of the queries.
-            order = [modes[(number + index + place) % len(modes)] for place in range(len(modes))]
-            turns = [_turn(lake, name, mode) for mode in order if number or mode != "full"]
+        order = course.taking_part(number)
+        for name, text in texts.items():
+            turns = [_turn(lake, name, mode) for mode in order]
             seconds, rows = duck.computed(connection, text, Path(clean) / f"{name}.parquet")
             found[name].disagreements += _disagrees(lake, name, rows)
-            if number:
+            if not warm_up:
                 found[name].peer.append(seconds)
                 for turn in turns:
                     found[name].by_mode[turn.mode].append(turn)
             shown = ", ".join(f"{turn.mode} {turn.seconds:.2f} s" for turn in sorted(turns, key=_place))
             print(f"    {name} {shown}{_chosen(turns)}, DuckDB {seconds:.2f} s", flush=True)
+            order = order[1:] + order[:1]
 
 
 def _turn(lake: ab.Lake, name: str, mode: str) -> Turn:

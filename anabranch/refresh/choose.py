@@ -29,13 +29,13 @@ OVERHEAD = 0.5
 """Seconds that any refresh takes, as long as nothing tells that apart from the cost of rows."""
 CHANGED_ROW = 4.0
 """What a changed row costs, in rows of a full refresh, as long as it isn't known."""
-CLEARLY = 0.75
-"""Full is chosen if it takes this part of a differential's time, or less."""
+CLEARLY = 0.87
+"""Full is chosen if it takes this part of a differential's time, or less: a preference may cost a seventh."""
 SPREAD = 2.0
 """Sizes that differ less than so many times say nothing about the cost of a row."""
 BEYOND = 4.0
 """Sizes so many times larger than any seen are not judged by what was seen alone."""
-TRY_AGAIN = 10
+TRY_AGAIN = 12
 """What loses by a factor f is tried again after this many times f refreshes of the other kind."""
 SHORTEST = 0.001
 """Seconds below which nothing is told apart."""

@@ -17,7 +17,7 @@ from bench.__main__ import LONG, SHORT, arguments
 from bench.harness import Report, Row, Size, compare, geometric_mean, report, row_of
 from bench.kept import against_better, kept_report, means, measured, profiles
 from bench.spent import Spent, covered, profiled
-from bench.turns import Turn, Turns
+from bench.turns import Course, Turn, Turns
 from tests.engines.lakes import duck_lake
 
 
@@ -154,7 +154,10 @@ def test_a_mode_that_was_left_out_is_nowhere_to_be_seen() -> None:
     assert (row.speedup, row.auto_seconds, row.auto_ratio) == (2.0, None, None)
     assert {profile.mode for profile in profiles(turns)} == {"full", "differential"}
     assert "auto_ratio_where_something_changed" not in means([row])
-    assert "| q01 | 4.00 | 2.00 | 2.0 × |  |  |  | 0.50 |" in kept_report("some", [turns], Size(), 2).text
+    assert (
+        "| q01 | 4.00 | 2.00 | 2.0 × |  |  |  | 0.50 |"
+        in kept_report("some", [turns], Size(), Course(2)).text
+    )
 
 
 def test_means_leave_out_what_noticed_that_nothing_had_changed() -> None:
@@ -175,7 +178,7 @@ def test_a_profile_adds_up_to_the_whole() -> None:
 
 def test_a_topic_has_its_rows_and_its_profile_in_documents_of_their_own() -> None:
     turns = [_turns("q01", full=[4.0], differential=[2.0], auto=[2.0])]
-    made: Report = kept_report("maintenance", turns, Size(), 1)
+    made: Report = kept_report("maintenance", turns, Size(), Course(1))
     assert set(made.documents) == {"maintenance", "profile"}
     assert made.documents["maintenance"]["rounds"] == 1
     assert len(made.documents["profile"]["rows"]) == 3
