@@ -12,7 +12,7 @@ from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top
 from anabranch.here import kinds
 from anabranch.here.held import Held, Weighed
 from anabranch.here.kinds import BIGINT, BOOLEAN, VOID, Elsewhere, Kind
-from anabranch.here.scalars import Columns, Compiled, Constants, Of, Row, divider, order_of
+from anabranch.here.scalars import Columns, Compiled, Constants, Of, Row, divider, order_of, tuples
 from anabranch.schema import MAX_DECIMAL_PRECISION, Decimal
 
 Values = list[tuple[Any, int]]
@@ -42,10 +42,10 @@ def _grouped(
     keys = [columns.compiled(scalar) for _, scalar in plan.keys]
     calls = [_Call(call, columns, build) for _, call in plan.calls]
     groups: dict[Row, list[tuple[Row, int]]] = {}
-    parts = [key.of for key in keys]
-    for member in weighed:
-        row = member[0]
-        groups.setdefault(tuple([of(row) for of in parts]), []).append(member)
+    members = list(weighed)
+    of_rows = tuples([key.of for key in keys], [row for row, _ in members])
+    for group, member in zip(of_rows, members, strict=True):
+        groups.setdefault(group, []).append(member)
     if not plan.keys and not groups:
         groups[()] = []
     rows = [key + tuple([call.of(members) for call in calls]) for key, members in groups.items()]
@@ -127,10 +127,11 @@ def _total(values: Values) -> int:
 
 def _sum(given: Kind) -> tuple[Kind, Callable[[Values], Any]]:
     kind = kinds.total_of(given)
+    low, high = kinds.limit(kind) if kinds.is_exact(kind) else (0, 0)  # no type: no values
 
     def total(values: Values) -> int:
         result = _total(values)
-        if not kinds.fits(result, kind):
+        if not low <= result <= high:
             raise Elsewhere("a sum doesn't fit")
         return result
 
@@ -144,10 +145,11 @@ def _average(given: Kind) -> tuple[Kind, Callable[[Values], Any]]:
     kind = Decimal(min(given.precision + 4, most), min(given.scale + 4, most))
     divide = divider(given.scale, 0, kind.scale)
     _, total = _sum(given)
+    low, high = kinds.limit(kind)
 
     def average(values: Values) -> int:
         result = divide(total(values), _count(values))
-        if not kinds.fits(result, kind):
+        if not low <= result <= high:
             raise Elsewhere("an average doesn't fit")
         return result
 

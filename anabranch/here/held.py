@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from itertools import compress, repeat
 
 from anabranch.here import kinds
 from anabranch.here.kinds import Elsewhere, Kind
@@ -51,6 +51,11 @@ class Held:
     def columns(self, constants: Constants) -> Columns:
         """What scalars over its rows can read."""
         return Columns({name: place for place, name in enumerate(self.names)}, self.kinds, constants)
+
+    def chosen(self, choice: Sequence[bool]) -> Held:
+        """Those of its rows that are chosen, with their weights."""
+        weights = None if self.weights is None else list(compress(self.weights, choice))
+        return Held(self.names, self.kinds, list(compress(self.rows, choice)), weights)
 
     def replaced(self, weighed: Weighed) -> Held:
         """Other rows of the same columns."""

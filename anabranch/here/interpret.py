@@ -42,7 +42,7 @@ from anabranch.here.held import Held, united
 from anabranch.here.joins import joined
 from anabranch.here.kinds import VOID, Elsewhere, Kind
 from anabranch.here.reach import Far, Leaf, Wide
-from anabranch.here.scalars import Constants
+from anabranch.here.scalars import Constants, tuples
 
 KEY = "__here"
 MOST = 500_000
@@ -288,14 +288,12 @@ class _Interpreter:
 
     def _filtered(self, held: Held, condition: Scalar) -> Held:
         holds = held.columns(self._world).condition(condition)
-        found = held.replaced(item for item in held.weighed() if holds(item[0]) is True)
-        return found if held.weights is not None else Held(found.names, found.kinds, found.rows)
+        return held.chosen([holds(row) is True for row in held.rows])
 
     def _projected(self, held: Held, items: tuple[tuple[str, Scalar], ...]) -> Held:
         columns = held.columns(self._world)
         compiled = [columns.compiled(scalar) for _, scalar in items]
-        functions = [item.of for item in compiled]
-        rows = [tuple([of(row) for of in functions]) for row in held.rows]
+        rows = list(tuples([item.of for item in compiled], held.rows))
         names, found = tuple(name for name, _ in items), tuple(item.kind for item in compiled)
         return Held(names, found, rows, held.weights)
 
@@ -395,8 +393,8 @@ class _Interpreter:
         columns = small.columns(self._world)
         compiled = [columns.compiled(scalar) for _, scalar in wanted]
         needed = [place for place, (op, _) in enumerate(wanted) if op != "<=>"]
-        found = dict.fromkeys(tuple(item.of(row) for item in compiled) for row in small.rows)
-        rows = [key for key in found if not any(key[place] is None for place in needed)]
+        found = dict.fromkeys(tuples([item.of for item in compiled], small.rows))
+        rows = [key for key in found if None not in key or all(key[place] is not None for place in needed)]
         names = tuple(f"{KEY}{place}" for place in range(len(wanted)))
         return Held(names, tuple(item.kind for item in compiled), rows)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import repeat
 from typing import Any, Protocol
 
 from anabranch.algebra.scalar import Call, Cast, Function, Literal, Ref, Scalar, Verbatim, children, refs
@@ -79,6 +80,17 @@ class Columns:
         if found.kind not in (BOOLEAN, VOID):
             raise Elsewhere("a condition that isn't one")
         return found.of
+
+
+def tuples(functions: Sequence[Of], rows: Sequence[Row]) -> Iterator[Row]:
+    """What some functions give for each row, together; in one pass, most of which Python does by itself.
+
+    >>> list(tuples([operator.itemgetter(1), len], [(1, 2), (3, 4)])), list(tuples([], [(1,), (2,)]))
+    ([(2, 2), (4, 2)], [(), ()])
+    """
+    if not functions:
+        return repeat((), len(rows))
+    return zip(*(map(of, rows) for of in functions), strict=True)
 
 
 def _is_text(scalar: Scalar) -> bool:

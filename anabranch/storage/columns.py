@@ -100,7 +100,7 @@ class Columns:
             if batch is not None:
                 found = replace(found, stored=batch.column(0))
                 with self._lock:
-                    if room.get(part) is batch:
+                    if room.get(part) is not None:  # or it went already
                         self._packed[part] = found
         return found
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from anabranch.errors import UnsupportedType
 from anabranch.here.held import Held
-from anabranch.here.kinds import VOID, Elsewhere, Kind, Void, fits, is_float, is_held, is_whole
+from anabranch.here.kinds import VOID, Elsewhere, Kind, Void, is_float, is_held, is_whole, limit
 from anabranch.schema import Atomic, Decimal, Schema
 from anabranch.storage.types import arrow_type, from_arrow
 
@@ -123,6 +123,7 @@ def key_values(schema: Schema, name: str, keyed: tuple[Kind, Sequence[Any]]) -> 
     if not is_held(column.type) or is_float(kind):
         raise Elsewhere(f"{kind} is looked up")
     if is_whole(kind):
-        wanted = [value for value in wanted if value is None or fits(value, column.type)]
+        low, high = limit(column.type)
+        wanted = [value for value in wanted if value is None or low <= value <= high]
     rows = [(value,) for value in wanted]
     return _column(column.type, 0, Held((name,), (column.type,), rows))
