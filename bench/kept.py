@@ -116,10 +116,7 @@ def kept_report(topic: str, turns: list[Turns], size: Size, course: Course, **ab
     """What a topic found: its rows, and a profile in a document of its own."""
     rows = [measured(each) for each in turns]
     spent = [profile for each in turns for profile in profiles(each)]
-    full_rounds = sum(
-        "full" in course.taking_part(course.warm_up + number) for number in range(course.rounds)
-    )
-    rounds = {"rounds": course.rounds, "full_rounds": full_rounds, "warm_up_rounds": course.warm_up}
+    rounds = {"rounds": course.rounds, "full_rounds": course.with_full, "warm_up_rounds": course.warm_up}
     about = {"scale": size.scale, **rounds, **about}
     document = {**about, "geometric_means": means(rows), "rows": [asdict(row) for row in rows]}
     profile = {**about, "rows": [asdict(row) for row in spent]}

@@ -66,19 +66,23 @@ class Course:
     rounds: int
     warm_up: int = 1
     modes: tuple[str, ...] = MODES
-    full_at_ends: bool = False
-    """Refresh the full ones in the first and the last round alone: they take nearly all of the time."""
+    full_rounds: int | None = None
+    """Refresh the full ones in so many of the last rounds alone: they may take nearly all of the time."""
+
+    @property
+    def with_full(self) -> int:
+        """In how many rounds the full ones take part."""
+        return self.rounds if self.full_rounds is None else min(self.full_rounds, self.rounds)
 
     def taking_part(self, number: int) -> list[str]:
         """The modes of a round, in their order: what comes first finds colder files and caches.
 
         >>> Course(rounds=3).taking_part(0), Course(rounds=3).taking_part(2)
         (['differential', 'auto'], ['auto', 'full', 'differential'])
-        >>> [len(Course(rounds=3, full_at_ends=True).taking_part(number)) for number in range(4)]
-        [2, 3, 2, 3]
+        >>> [len(Course(rounds=3, full_rounds=1).taking_part(number)) for number in range(4)]
+        [2, 2, 2, 3]
         """
-        first, last = self.warm_up, self.warm_up + self.rounds - 1
-        full = first <= number <= last and (not self.full_at_ends or number in (first, last))
+        full = number >= self.warm_up + self.rounds - self.with_full
         turned = [self.modes[(number + place) % len(self.modes)] for place in range(len(self.modes))]
         return [mode for mode in turned if full or mode != "full"]
 
@@ -119,8 +123,8 @@ def _round(
     changed = change(lake, number)
     warm_up = number < course.warm_up
     print(f"  round {number}: {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
+    order = course.taking_part(number)
     with TemporaryDirectory() as clean, duck.opened(lake, KEYS, Path(clean)) as connection:
-        order = course.taking_part(number)
         for name, text in texts.items():
             turns = [_turn(lake, name, mode) for mode in order]
             seconds, rows = duck.computed(connection, text, Path(clean) / f"{name}.parquet")
