@@ -18,7 +18,7 @@ import pytest
 
 from anabranch.algebra.evaluate import NegativeWeight, Tables, ZSet, evaluate, net, plus
 from anabranch.algebra.plan import Delta, Join, Plan, Scan, Stored
-from anabranch.algebra.scalar import TRUE, Scalar
+from anabranch.algebra.scalar import TRUE, Ref, Scalar, equal
 from anabranch.algebra.weights import Weighted
 from anabranch.here import groups, joins
 from anabranch.here import interpret as interpret_module
@@ -198,3 +198,45 @@ def test_many_more_random_queries_are_computed_here_as_their_plans_say() -> None
     for seed in range(1_000_000, 1_000_000 + MANY_QUERIES):
         check(seed, seen)
     assert seen["computed"] > MANY_QUERIES
+
+
+class Listening(Reference):
+    """Remembers by what rows were looked up."""
+
+    def look_up(self, leaf: Scan | Stored, keys: Mapping[str, Keyed]) -> Held | None:
+        self.heard = {name: sorted(values) for name, (_, values) in keys.items()}
+        return super().look_up(leaf, keys)
+
+
+def test_rows_below_a_semi_join_are_looked_up_by_its_keys_too() -> None:
+    """Every supplier may be asked for, but only few parts: the parts pick the rows."""
+    large = Scan("offers", (("part", "part"), ("supplier", "supplier")))
+    few = Scan("wanted", (("w", "part"),))
+    suppliers = Scan("suppliers", (("s", "id"),))
+    picked = Join(large, few, "semi", equal(Ref("part"), Ref("w")))
+    plan = Join(picked, suppliers, "inner", equal(Ref("supplier"), Ref("s")))
+    contents: dict[str, ZSet] = {
+        "offers": {(part, supplier): 1 for part in range(5) for supplier in range(9)},
+        "wanted": {(2,): 1, (7,): 1},
+        "suppliers": {(supplier,): 1 for supplier in range(1, 9)},
+    }
+    columns = {"offers": ("part", "supplier"), "wanted": ("part",), "suppliers": ("id",)}
+    tables = Tables(columns, contents, contents)
+    world = Listening(tables, frozenset({"offers"}), near=True)
+    assert interpret(plan, world, questions=0).net == evaluate(plan, tables)
+    assert world.heard == {"supplier": list(range(1, 9)), "part": [2, 7]}
+
+
+def test_what_is_wanted_twice_of_a_column_is_what_both_want() -> None:
+    large, few, fewer = (Scan(table, ((name, "id"),)) for table, name in (("l", "a"), ("f", "b"), ("g", "c")))
+    picked = Join(large, few, "semi", equal(Ref("a"), Ref("b")))
+    plan = Join(picked, fewer, "inner", equal(Ref("a"), Ref("c")))
+    contents: dict[str, ZSet] = {
+        "l": {(number,): 1 for number in range(9)},
+        "f": {(1,): 1, (2,): 1, (3,): 1},
+        "g": {(2,): 1, (3,): 1, (4,): 1},
+    }
+    tables = Tables(dict.fromkeys(contents, ("id",)), contents, contents)
+    world = Listening(tables, frozenset({"l"}), near=True)
+    assert interpret(plan, world, questions=0).net == evaluate(plan, tables)
+    assert world.heard == {"id": [2, 3]}
