@@ -172,7 +172,8 @@ def _next_job(parts: Parts) -> int:
 
 
 def _interval(parts: Parts, job: int) -> tuple[float, float]:
-    """When a job began and ended, in seconds."""
+    """When a job began and ended, in seconds; one that nobody waited for lasts no time."""
     found = _context(parts).statusStore().job(job)
-    begin, end = (time.get().getTime() / 1000 for time in (found.submissionTime(), found.completionTime()))
-    return begin, end
+    begun, ended = found.submissionTime(), found.completionTime()
+    begin = begun.get().getTime() / 1000
+    return begin, ended.get().getTime() / 1000 if ended.isDefined() else begin
