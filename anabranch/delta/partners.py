@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from anabranch.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project
 from anabranch.algebra.rebuild import rebuild
-from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, conjuncts, refs
+from anabranch.algebra.scalar import Call, Ref, all_of, conjuncts, refs
 from anabranch.delta.small import equalities
+from anabranch.delta.state import or_zero
 
 COUNT, TOTAL, KEY = "__partners_", "__all_partners_", "__partner_"
 
@@ -77,18 +78,13 @@ def _summed(plan: Aggregate, join: Join, counted: Plan) -> Plan:
     on = [
         Call(op, (here, Ref(_key_name(plan, place)))) for place, (op, here, _) in enumerate(equalities(join))
     ]
-    condition: Scalar = on[0] if len(on) == 1 else Call("and", tuple(on))
     sums = tuple((TOTAL + name, AggregateCall("sum", (Ref(COUNT + name),))) for name, _ in plan.calls)
-    summed = Aggregate(Join(join.left, counted, "left", condition), plan.keys, sums)
+    summed = Aggregate(Join(join.left, counted, "left", all_of(on)), plan.keys, sums)
     keys = tuple((name, Ref(name)) for name, _ in plan.keys)
-    return Project(summed, (*keys, *((name, _or_none(Ref(TOTAL + name))) for name, _ in plan.calls)))
+    # A sum without values is NULL, a count of none is 0.
+    return Project(summed, (*keys, *((name, or_zero(Ref(TOTAL + name))) for name, _ in plan.calls)))
 
 
 def _key_name(plan: Aggregate, place: int) -> str:
     """Names are unique in a plan, so one that is made of another is, too."""
     return f"{KEY}{place}_{plan.calls[0][0]}"
-
-
-def _or_none(count: Scalar) -> Scalar:
-    """A sum without values is NULL, a count of none is 0."""
-    return Call("coalesce", (count, Literal(0)))

@@ -132,7 +132,7 @@ def new_groups(
         (name, key) for (name, _), key in zip(aggregate.keys, keys, strict=True)
     ]
     for name, call in calls:
-        total = Call(sign, (_or_zero(old(name)), _or_zero(Ref(ADDED + name))))
+        total = Call(sign, (or_zero(old(name)), or_zero(Ref(ADDED + name))))
         summed.append((name, Cast(total, "bigint" if call.function == "count" else state.sums[name][0])))
     groups: Plan = Project(found, tuple(summed))
     if aggregate.keys:
@@ -162,7 +162,8 @@ def _unless_none(count: str, value: Scalar) -> Scalar:
     return Call("case", (Call("=", (Ref(count), Literal(0))), NULL, value))
 
 
-def _or_zero(value: Scalar) -> Scalar:
+def or_zero(value: Scalar) -> Scalar:
+    """A number that isn't there counts nothing."""
     return Call("coalesce", (value, Literal(0)))
 
 

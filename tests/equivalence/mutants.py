@@ -595,7 +595,7 @@ MUTANTS = [
         lambda one, other, kind, on: Join(one, other, "inner", on),
     ),
     Mutant("state: NULL is no group", STATE + ":same", equal),
-    Mutant("state: nothing plus something is NULL", STATE + ":_or_zero", lambda value: value),
+    Mutant("state: nothing plus something is NULL", STATE + ":or_zero", lambda value: value),
     Mutant("state: filters of calls ignored", STATE + ":Tally", _tally(_unfiltered)),
     Mutant("state: weights ignored", STATE + ":Tally", _tally(_unweighted)),
     Mutant("restrict: padding taken for equal", RESTRICT + ":_push_join", _equated_across_padding),
