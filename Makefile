@@ -5,27 +5,35 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := uv==0.13.7
+# Lakes of tests live in memory where there is enough of it: thousands of small files, each written to be safe.
+MEMORY := $(shell sh tools/memory_folder.sh)
+export PYTEST_DEBUG_TEMPROOT := $(MEMORY)
+# Where Python is told to store no bytecode, every process that a test starts would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+QUICK := anabranch tests/unit tests/spec tests/laws tests/regressions tests/smoke
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check fmt spec lock docs bench bench-large proof soak clean java browser
+.PHONY: help demo quick test check fmt spec lock docs bench bench-large proof soak clean java browser
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: java $(VENV)/runtime.stamp ## Set up if needed, then show what anabranch does
-	@$(BIN)/python -m anabranch.demo
+	@$(BIN)/python -m anabranch.cli.demo_script
 
-test: java browser $(VENV)/dev.stamp ## Set up if needed, then run the fast tests and the Spark tests
-	$(BIN)/pytest -q -m "not spark and not slow" -n 3 --dist loadfile
-	$(BIN)/pytest -q -m "spark and not slow" -n 2 --dist loadfile
+quick: java $(VENV)/dev.stamp ## Run what answers within a minute: units, specs, laws, one smoke test on Spark
+	$(BIN)/pytest -q -m "not slow and not endless and not postgres and (smoke or not spark)" -n 2 --dist worksteal $(QUICK)
+
+test: java browser $(VENV)/dev.stamp ## Set up if needed, then run all tests that a change needs (ten minutes)
+	$(BIN)/python -m tools.run_tests
 
 check: $(VENV)/dev.stamp ## Lint, formatting, types, import contracts, stray words
 	$(BIN)/ruff check -q
 	$(BIN)/ruff format -q --check
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python tools/check_words.py
+	$(BIN)/python tools/check_machine_paths.py
 
 fmt: $(VENV)/dev.stamp ## Fix what can be fixed, and format
 	$(BIN)/ruff check -q --fix
@@ -50,11 +58,12 @@ bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: every table, ma
 	$(BIN)/python -m bench every fill wide closure pipelines memory
 	$(BIN)/python -m bench growth maintenance --scale 10
 
-proof: java $(VENV)/dev.stamp ## Run the slow tests: crashes, contention, many random histories
-	$(BIN)/pytest -q -m slow
+proof: java browser $(VENV)/dev.stamp ## Run what make test leaves out, and the Spark tests as users have Spark (about an hour)
+	$(BIN)/pytest -q -m "(slow or rotating) and not spark and not endless" -n 2 --dist worksteal
+	ANABRANCH_TEST_SPARK=production $(BIN)/pytest -q -m "spark and not endless" -n 2 --dist worksteal
 
-soak: java $(VENV)/dev.stamp ## Run the slow tests again and again, until one fails or you stop it
-	@while $(BIN)/pytest -q -x -m slow; do :; done; exit 1
+soak: java $(VENV)/dev.stamp ## Run random cases by the thousand and the slow tests, again and again, until one fails
+	@while $(BIN)/pytest -q -x -m "slow or endless"; do :; done; exit 1
 
 clean: ## Remove caches and builds; .venv stays
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
@@ -74,7 +83,7 @@ $(BIN)/pip:
 
 $(VENV)/runtime.stamp: pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "installing into $(VENV) from PyPI (once; a few minutes)"
-	@$(INSTALL) -c constraints.txt -e .
+	@$(INSTALL) -c constraints.txt -e '.[cli]'
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/pip

@@ -1,6 +1,6 @@
 """`python -m anabranch` is the command line."""
 
-from anabranch.cli.main import main
+from anabranch.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -83,6 +83,6 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def stopwatch() -> float:
+def read_stopwatch() -> float:
     """Seconds of work, for measuring how long something took; says nothing about when."""
     return time.perf_counter()

@@ -28,10 +28,10 @@ def parse_duration(text: str) -> timedelta:
 
 
 @lru_cache(maxsize=1024)
-def show_duration(length: timedelta) -> str:
+def format_duration(length: timedelta) -> str:
     """The shortest text that `parse_duration` reads back.
 
-    >>> show_duration(timedelta(seconds=5400))
+    >>> format_duration(timedelta(seconds=5400))
     '1h30m'
     """
     milliseconds = round(length.total_seconds() * 1000)

@@ -40,10 +40,10 @@ class AnabranchError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.detail, self.hint))
+        return (_unpickle_error, (type(self), self.message, self.detail, self.hint))
 
 
-def _rebuild(
+def _unpickle_error(
     kind: type[AnabranchError], message: str, detail: str | None, hint: str | None
 ) -> AnabranchError:
     return kind(message, detail=detail, hint=hint)

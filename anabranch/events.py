@@ -46,5 +46,5 @@ class Event:
 Observer = Callable[[Event], None]
 
 
-def ignore(event: Event) -> None:
+def ignore_event(event: Event) -> None:
     """The observer of a lake that nobody watches."""

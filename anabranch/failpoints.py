@@ -56,12 +56,12 @@ class Failpoints:
     def __init__(self, armed: Mapping[str, Callable[[], None]] | None = None) -> None:
         self._armed = dict(armed or {})
         for name in self._armed:
-            _check(name)
+            _check_name(name)
 
     @classmethod
     def from_text(cls, text: str) -> Failpoints:
         """Read `name=kill`, `name=raise`, `name=kill@3`, separated by commas."""
-        return cls(dict(map(_read, filter(None, text.split(",")))))
+        return cls(dict(map(_parse_failpoint, filter(None, text.split(",")))))
 
     @classmethod
     def from_environment(cls) -> Failpoints:
@@ -70,38 +70,38 @@ class Failpoints:
 
     def arm(self, name: str, action: Callable[[], None]) -> None:
         """Call `action` whenever `name` is hit."""
-        _check(name)
+        _check_name(name)
         self._armed[name] = action
 
     def disarm(self, name: str) -> None:
-        """Pass `name` without stopping again."""
+        """Make `name` do nothing when it is hit again."""
         self._armed.pop(name, None)
 
     def hit(self, name: str) -> None:
-        """Stand at the failpoint `name`."""
+        """Run the action armed for the failpoint `name`, if there is one."""
         if self._armed and (action := self._armed.get(name)) is not None:
             action()
 
 
-def _check(name: str) -> None:
+def _check_name(name: str) -> None:
     if name not in EVERY_POINT:
         raise ValueError(f"there is no failpoint {name!r}")
 
 
-def _read(item: str) -> tuple[str, Callable[[], None]]:
+def _parse_failpoint(item: str) -> tuple[str, Callable[[], None]]:
     name, _, rest = item.strip().partition("=")
     word, _, count = rest.partition("@")
     actions: dict[str, Callable[[], None]] = {"kill": _kill, "raise": _raise}
     if word not in actions:
         raise ValueError(f"a failpoint can kill or raise, not {word!r}")
-    return name, _at(int(count or 1), actions[word])
+    return name, _on_nth_hit(int(count or 1), actions[word])
 
 
-def _at(nth: int, action: Callable[[], None]) -> Callable[[], None]:
+def _on_nth_hit(nth: int, action: Callable[[], None]) -> Callable[[], None]:
     lock = threading.Lock()
     hits = 0
 
-    def counted() -> None:
+    def count_hit() -> None:
         nonlocal hits
         with lock:
             hits += 1
@@ -109,7 +109,7 @@ def _at(nth: int, action: Callable[[], None]) -> Callable[[], None]:
         if reached:
             action()
 
-    return counted
+    return count_hit
 
 
 def _kill() -> None:

@@ -11,10 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 
-def jsonable(value: object) -> Any:
+def to_jsonable(value: object) -> Any:
     """Dataclasses become objects, times ISO 8601 text, decimals text (they stay exact), bytes Base64.
 
-    >>> jsonable({"total": Decimal("1.10"), "days": (date(2024, 2, 29),), "ratio": math.inf})
+    >>> to_jsonable({"total": Decimal("1.10"), "days": (date(2024, 2, 29),), "ratio": math.inf})
     {'total': '1.10', 'days': ['2024-02-29'], 'ratio': 'Infinity'}
     """
     match value:
@@ -31,13 +31,13 @@ def jsonable(value: object) -> Any:
         case bytes():
             return base64.b64encode(value).decode("ascii")
         case Mapping():
-            return {str(key): jsonable(entry) for key, entry in value.items()}
+            return {str(key): to_jsonable(entry) for key, entry in value.items()}
         case list() | tuple():
-            return [jsonable(entry) for entry in value]
+            return [to_jsonable(entry) for entry in value]
         case set() | frozenset():
-            return [jsonable(entry) for entry in sorted(value, key=str)]
+            return [to_jsonable(entry) for entry in sorted(value, key=str)]
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+            return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
     return str(value)
 
 

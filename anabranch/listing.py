@@ -1,4 +1,4 @@
-"""Lists that people look at: a list for programs, a table in a terminal and in a notebook."""
+"""Lists of records: a list for programs, a table in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Generic, SupportsIndex, TypeVar, overload
 
-from anabranch.markup import Markup, element, page, table, tone
+from anabranch.notebook_html import Markup, element, status_class, styled_block, table
 
 SHOWN_ROWS = 50
-"""Rows that are shown; all are there."""
+"""How many rows are shown; the list has all of them."""
 TERMINAL_CELL, NOTEBOOK_CELL = 40, 200
 """Characters that are shown of a value."""
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Listing(list[T], Generic[T]):
     """A list of records of one kind, equal to any list of the same records.
 
-    A kind with many columns says in `shown` which of them a person looks at first: a terminal has
+    A kind with many columns says in `shown` which of them a person reads first: a terminal has
     those; a notebook has them first, and then the others that are not empty.
     """
 
@@ -34,39 +34,41 @@ class Listing(list[T], Generic[T]):
         return super().__getitem__(place)
 
     def __repr__(self) -> str:
-        names = _first(self)
+        names = _terminal_columns(self)
         if not names:
             return super().__repr__()
         cells = [[_text(getattr(row, name), TERMINAL_CELL) for name in names] for row in self[:SHOWN_ROWS]]
         widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
         numbers = [_is_number(self, name) for name in names]
-        lines = [_line(names, widths, numbers), "  ".join("─" * width for width in widths)]
-        lines += [_line(row, widths, numbers) for row in cells]
+        lines = [_format_line(names, widths, numbers), "  ".join("─" * width for width in widths)]
+        lines += [_format_line(row, widths, numbers) for row in cells]
         if len(self) > SHOWN_ROWS:
             lines.append(f"… and {len(self) - SHOWN_ROWS:,} more")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        first = _first(self)
+        first = _terminal_columns(self)
         if not first:
-            return page(element("pre", super().__repr__()) if self else element("i", "nothing"))
-        rest = [name for name in _columns(self) if name not in first and not _is_empty(self, name)]
+            return styled_block(element("pre", super().__repr__()) if self else element("i", "nothing"))
+        rest = [name for name in _field_names(self) if name not in first and not _is_empty(self, name)]
         names = [*first, *rest]
         numbers = {name for name in names if _is_number(self, name)}
-        rows = ([_cell(getattr(row, name), name in numbers) for name in names] for row in self[:SHOWN_ROWS])
-        return page(table([_title(name) for name in names], rows, max(0, len(self) - SHOWN_ROWS)))
+        rows = (
+            [_cell_html(getattr(row, name), name in numbers) for name in names] for row in self[:SHOWN_ROWS]
+        )
+        return styled_block(table([_title(name) for name in names], rows, max(0, len(self) - SHOWN_ROWS)))
 
 
-def _columns(rows: Sequence[object]) -> list[str]:
+def _field_names(rows: Sequence[object]) -> list[str]:
     """The fields of the records; none if there are no records."""
     if not rows or not is_dataclass(rows[0]):
         return []
     return [field.name for field in fields(rows[0])]
 
 
-def _first(rows: Sequence[object]) -> list[str]:
+def _terminal_columns(rows: Sequence[object]) -> list[str]:
     """The columns for a terminal."""
-    return list(getattr(rows[0], "shown", None) or _columns(rows)) if rows else []
+    return list(getattr(rows[0], "shown", None) or _field_names(rows)) if rows else []
 
 
 def _is_empty(rows: Sequence[object], name: str) -> bool:
@@ -78,7 +80,7 @@ def _is_number(rows: Sequence[object], name: str) -> bool:
     return bool(values) and all(type(value) in (int, float) for value in values)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]) -> str:
+def _format_line(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]) -> str:
     placed = zip(cells, widths, numbers, strict=True)
     return "  ".join(
         f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in placed
@@ -89,10 +91,10 @@ def _title(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cell(value: object, number: bool) -> Markup:
+def _cell_html(value: object, number: bool) -> Markup:
     text = _text(value, NOTEBOOK_CELL)
     short = "short " if len(text) <= TERMINAL_CELL else ""
-    return element("td", text, class_=short + ("number" if number else tone(text)))
+    return element("td", text, class_=short + ("number" if number else status_class(text)))
 
 
 def _text(value: object, width: int) -> str:

@@ -1,6 +1,6 @@
 """What a table, a namespace and a column may be called.
 
-A name is checked once, here, and is safe from then on: `TableName` can't be built wrong. Names are
+A name is checked once, when it is made, and is safe from then on: `TableName` can't be built wrong. Names are
 folded to lower case, as Spark's own catalogs do, so that two names never differ in case alone.
 """
 
@@ -17,6 +17,8 @@ MAX_NAME_LENGTH = 128
 MAX_REMEMBERED = 16_384
 HIDDEN_PREFIX = "__"
 """Columns that begin so belong to anabranch."""
+WEIGHT = HIDDEN_PREFIX + "weight"
+"""The column of a change that says how often a row came (above zero) or went (below)."""
 
 TAKEN_COLUMNS = frozenset({"_metadata", "_weight", "_change_type"})
 """Names that columns of a table can't have: Spark shows where a row is stored, and we what changed."""
@@ -68,7 +70,7 @@ class TableName:
 
     @classmethod
     @lru_cache(maxsize=MAX_REMEMBERED)
-    def stored(cls, namespace: str, table: str) -> TableName:
+    def intern(cls, namespace: str, table: str) -> TableName:
         """A name as the ledger has it: the same object every time, which is found without comparing."""
         return cls(namespace, table)
 
@@ -81,18 +83,18 @@ class TableName:
             raise InvalidName(f"a table name must be text, not {type(text).__name__}")
         if len(text) > 2 * MAX_NAME_LENGTH + 1:
             raise InvalidName(
-                f"the name {_shown(text)} is too long", detail=f"{len(text)} characters in all."
+                f"the name {_quote_name(text)} is too long", detail=f"{len(text)} characters in all."
             )
         # Outside ASCII folding is not what it seems: the Kelvin sign would become a plain k.
         parts = (text.lower() if text.isascii() else text).split(".")
         match parts:
             case [table]:
-                return cls.stored(DEFAULT_NAMESPACE, table)
+                return cls.intern(DEFAULT_NAMESPACE, table)
             case [namespace, table]:
-                return cls.stored(namespace, table)
+                return cls.intern(namespace, table)
             case _:
                 raise InvalidName(
-                    f"the name {_shown(text)} has {len(parts)} parts",
+                    f"the name {_quote_name(text)} has {len(parts)} parts",
                     hint="write `table` or `namespace.table`.",
                 )
 
@@ -111,17 +113,17 @@ def check_column_name(name: object) -> str:
         raise InvalidName(f"a column name must be text, not {type(name).__name__}")
     if len(name) > MAX_NAME_LENGTH:
         raise InvalidName(
-            f"the column name {_shown(name)} is too long",
+            f"the column name {_quote_name(name)} is too long",
             detail=f"{len(name)} characters; {MAX_NAME_LENGTH} are allowed.",
         )
     if not _COLUMN.fullmatch(name):
         raise InvalidName(
-            f"the column name {_shown(name)} is not a plain identifier",
+            f"the column name {_quote_name(name)} is not a plain identifier",
             hint="letters, digits and underscores; in a query, give the column an alias (AS name).",
         )
     if name.startswith(HIDDEN_PREFIX):
         raise InvalidName(
-            f"the column name {_shown(name)} begins with two underscores",
+            f"the column name {_quote_name(name)} begins with two underscores",
             hint="those names are kept for anabranch's own columns.",
         )
     return name
@@ -130,7 +132,7 @@ def check_column_name(name: object) -> str:
 def check_hidden_name(name: str) -> str:
     """The name of a column that a stream table stores for itself."""
     if not _HIDDEN_COLUMN.fullmatch(name):
-        raise InvalidName(f"the column name {_shown(name)} is not that of a hidden column")
+        raise InvalidName(f"the column name {_quote_name(name)} is not that of a hidden column")
     return name
 
 
@@ -146,26 +148,26 @@ def fold(name: str) -> str:
 def _check_table_part(part: str, what: str) -> None:
     if len(part) > MAX_NAME_LENGTH:
         raise InvalidName(
-            f"the {what} name {_shown(part)} is too long",
+            f"the {what} name {_quote_name(part)} is too long",
             detail=f"{len(part)} characters; {MAX_NAME_LENGTH} are allowed.",
         )
     if not _TABLE_PART.fullmatch(part):
         raise InvalidName(
-            f"the {what} name {_shown(part)} is not a plain identifier",
+            f"the {what} name {_quote_name(part)} is not a plain identifier",
             hint="use letters a-z, digits and underscores, and begin with a letter.",
         )
     if part.startswith(HIDDEN_PREFIX):
         raise InvalidName(
-            f"the {what} name {_shown(part)} begins with two underscores",
+            f"the {what} name {_quote_name(part)} begins with two underscores",
             hint="those names are kept for anabranch's own tables.",
         )
     if part in RESERVED:
         raise InvalidName(
-            f"the {what} name {_shown(part)} is a reserved word of SQL",
+            f"the {what} name {_quote_name(part)} is a reserved word of SQL",
             hint=f"choose another one, for example {part}_table.",
         )
 
 
-def _shown(text: str) -> str:
+def _quote_name(text: str) -> str:
     short = text if len(text) <= 40 else text[:37] + "..."
     return ascii(short).replace("'", '"', 1)[:-1] + '"'

@@ -5,10 +5,10 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 
-def same_path(spark_path: str) -> str:
+def normalise_path(spark_path: str) -> str:
     """A path as Spark shows it in `_metadata.file_path`, in the form used everywhere else.
 
-    >>> same_path("file:/tmp/a%20b/x.parquet")
+    >>> normalise_path("file:/tmp/a%20b/x.parquet")
     'file:///tmp/a b/x.parquet'
     """
     path = unquote(spark_path)

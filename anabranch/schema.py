@@ -1,4 +1,4 @@
-"""What a table's rows look like: columns, in Spark's types, as frozen values.
+"""The schema of a table: columns, in Spark's types, as frozen values.
 
 Spark's own JSON form of a schema is the common language: the engine reads and writes it without a
 running Java, and the lake stores it. Storage and engine translate these values to theirs.
@@ -270,25 +270,25 @@ def _type_from_json(value: Any, depth: int) -> Type:
 
 def has_map(kind: Type) -> bool:
     """Whether there is a map in a type: rows with maps can't be compared as they are."""
-    return any(isinstance(part, Map) for part in _parts(kind))
+    return any(isinstance(part, Map) for part in _nested_types(kind))
 
 
 def has_floats(kind: Type) -> bool:
     """Whether there is floating point in a type, where the order of additions shows."""
-    return any(part in (Atomic("float"), Atomic("double")) for part in _parts(kind))
+    return any(part in (Atomic("float"), Atomic("double")) for part in _nested_types(kind))
 
 
-def _parts(kind: Type) -> Iterator[Type]:
+def _nested_types(kind: Type) -> Iterator[Type]:
     yield kind
     match kind:
         case Array(element, _):
-            yield from _parts(element)
+            yield from _nested_types(element)
         case Map(key, value, _):
-            yield from _parts(key)
-            yield from _parts(value)
+            yield from _nested_types(key)
+            yield from _nested_types(value)
         case Struct(fields):
             for field in fields:
-                yield from _parts(field.type)
+                yield from _nested_types(field.type)
         case _:
             pass
 

@@ -13,14 +13,14 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from anabranch.durations import parse_duration, show_duration
+from anabranch.durations import format_duration, parse_duration
 from anabranch.errors import InvalidSetting, UnknownSetting
 
 ENVIRONMENT_PREFIX = "ANABRANCH_"
 
 
 @dataclass(frozen=True)
-class Taken:
+class SettingType:
     """What a setting takes: in words, and how its text is read."""
 
     words: str
@@ -33,7 +33,7 @@ class Setting:
 
     name: str
     default: str
-    takes: Taken
+    takes: SettingType
     meaning: str
     at_opening: bool = False
     """Whether a stored value counts only from the next opening of the lake on."""
@@ -52,46 +52,46 @@ def _read_flag(text: str) -> bool:
     raise ValueError("it must be true or false")
 
 
-def _whole(low: int, high: int) -> Taken:
+def _whole_number(low: int, high: int) -> SettingType:
     def read(text: str) -> int:
         value = int(text)
         if not low <= value <= high:
             raise ValueError(f"it must be from {low} to {high}")
         return value
 
-    return Taken(f"a whole number from {low:,} to {_shown_limit(high)}", read)
+    return SettingType(f"a whole number from {low:,} to {_format_limit(high)}", read)
 
 
-def _shown_limit(limit: int) -> str:
+def _format_limit(limit: int) -> str:
     """A limit that nobody counts to, as a power of two."""
     power = limit.bit_length() - 1
     return f"2^{power}" if power >= 40 and limit == 1 << power else f"{limit:,}"
 
 
-def _or_none(taken: Taken) -> Taken:
+def _or_none(taken: SettingType) -> SettingType:
     """What `taken` takes, or the word `none`."""
-    return Taken(
+    return SettingType(
         f"{taken.words}, or none", lambda text: None if text.strip().lower() == "none" else taken.read(text)
     )
 
 
-def _duration(low: str, high: str) -> Taken:
+def _duration(low: str, high: str) -> SettingType:
     def read(text: str) -> timedelta:
         value = parse_duration(text)
         if not parse_duration(low) <= value <= parse_duration(high):
             raise ValueError(f"it must be from {low} to {high}")
         return value
 
-    return Taken(f"a duration from {low} to {high}", read)
+    return SettingType(f"a duration from {low} to {high}", read)
 
 
-def _one_of(*words: str) -> Taken:
+def _one_of(*words: str) -> SettingType:
     def read(text: str) -> str:
         if (folded := text.strip().lower()) not in words:
             raise ValueError("it must be " + " or ".join(words))
         return folded
 
-    return Taken(" or ".join(words), read)
+    return SettingType(" or ".join(words), read)
 
 
 def _read_zone(text: str) -> str:
@@ -102,8 +102,8 @@ def _read_zone(text: str) -> str:
     return text
 
 
-_FLAG = Taken("true or false", _read_flag)
-_ZONE = Taken("a time zone such as UTC or Europe/Vienna", _read_zone)
+_FLAG = SettingType("true or false", _read_flag)
+_ZONE = SettingType("a time zone such as UTC or Europe/Vienna", _read_zone)
 
 _SETTINGS = (
     Setting("time_zone", "UTC", _ZONE, "the time zone in which queries read and show timestamps", True),
@@ -118,7 +118,7 @@ _SETTINGS = (
     ),
     Setting("pin_lifetime", "1h", _duration("1s", "30d"), "how long an unused pinned snapshot holds"),
     Setting("catalog_timeout", "60s", _duration("1s", "1h"), "how long to wait for the catalog database"),
-    Setting("commit_retries", "20", _whole(0, 1000), "how often a write starts over after a conflict"),
+    Setting("commit_retries", "20", _whole_number(0, 1000), "how often a write starts over after a conflict"),
     Setting(
         "diamond_consistency",
         "atomic",
@@ -138,7 +138,7 @@ _SETTINGS = (
     Setting(
         "max_fixpoint_iterations",
         "100",
-        _whole(1, 1_000_000),
+        _whole_number(1, 1_000_000),
         "after how many passes a cycle or recursion is given up",
     ),
     Setting(
@@ -156,7 +156,7 @@ _SETTINGS = (
     Setting(
         "max_consecutive_failures",
         "5",
-        _whole(1, 1000),
+        _whole_number(1, 1000),
         "how many scheduled failures in a row suspend a stream table",
     ),
     Setting(
@@ -166,10 +166,10 @@ _SETTINGS = (
     Setting(
         "fuse_default_ceiling",
         "none",
-        _or_none(_whole(1, 1 << 62)),
+        _or_none(_whole_number(1, 1 << 62)),
         "how many pending changes a fuse without a ceiling of its own lets through",
     ),
-    Setting("parallelism", "4", _whole(1, 64), "how many stream tables are refreshed side by side"),
+    Setting("parallelism", "4", _whole_number(1, 64), "how many stream tables are refreshed side by side"),
     Setting(
         "history_retention", "30d", _duration("0s", "3650d"), "how long the history of refreshes is kept"
     ),
@@ -188,26 +188,26 @@ _SETTINGS = (
     Setting(
         "driver_rewrite_bytes",
         str(64 << 20),
-        _whole(0, 1 << 40),
+        _whole_number(0, 1 << 40),
         "up to how many bytes of Parquet a row-level write rewrites without a Spark job",
     ),
     Setting(
         "driver_rows",
         "50000",
-        _whole(0, 1 << 20),
+        _whole_number(0, 1 << 20),
         "up to how many rows of a table a refresh reads without a Spark job, if little changed; 0: never",
     ),
     Setting(
         "driver_lookup_bytes",
         str(1 << 30),
-        _whole(0, 1 << 40),
+        _whole_number(0, 1 << 40),
         "up to how many bytes of Parquet a refresh looks into for a few rows without a Spark job; "
         "an eighth of it on an object store",
     ),
     Setting(
         "driver_column_bytes",
         str(8 << 30),
-        _whole(0, 1 << 44),
+        _whole_number(0, 1 << 44),
         "up to how many bytes of this machine's disk columns take that were looked into, kept for next time",
     ),
 )
@@ -220,23 +220,25 @@ def read_setting(name: str, value: object) -> Any:
     setting = SETTINGS.get(name) if isinstance(name, str) else None
     if setting is None:
         raise UnknownSetting(
-            f"there is no setting {_shown(name)}",
+            f"there is no setting {_format_value(name)}",
             hint="the settings are " + ", ".join(sorted(SETTINGS)) + ".",
         )
     try:
         return setting.read(setting_text(value))
     except ValueError as error:
-        raise InvalidSetting(f"{_shown(value)} can't be the setting {name}", detail=f"{error}.") from error
+        raise InvalidSetting(
+            f"{_format_value(value)} can't be the setting {name}", detail=f"{error}."
+        ) from error
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def setting_text(value: object) -> str:
     """A value as it is stored."""
-    return show_duration(value) if isinstance(value, timedelta) else str(value)
+    return format_duration(value) if isinstance(value, timedelta) else str(value)
 
 
 class Settings:

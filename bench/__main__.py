@@ -20,7 +20,7 @@ LONG = ("every", "growth", "fill", "wide", "closure", "pipelines", "memory")
 
 def main() -> int:
     """Measure each topic in a process and a folder of its own; 1 if one of them fails."""
-    asked = arguments(sys.argv[1:])
+    asked = parse_arguments(sys.argv[1:])
     if len(asked.topics) == 1:
         size = Size(asked.scale, asked.rounds, tuple(asked.queries))
         _measure(asked.topics[0], size, asked.keep).save(size)
@@ -38,11 +38,11 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(given: list[str]) -> argparse.Namespace:
     """What is asked for; no topic at all means those that are short."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     known = f"{', '.join(SHORT)}; only when named: {', '.join(LONG)}"
-    parser.add_argument("topics", nargs="*", type=_topic, metavar="topic", help=known)
+    parser.add_argument("topics", nargs="*", type=_parse_topic, metavar="topic", help=known)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor, or the share of rows")
     parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
     parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's queries, as in q01 q18")
@@ -52,7 +52,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return asked
 
 
-def _topic(name: str) -> str:
+def _parse_topic(name: str) -> str:
     if name not in {*SHORT, *LONG}:
         raise argparse.ArgumentTypeError(f"there is no topic {name!r}")
     return name

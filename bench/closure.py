@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Report, Row, Size, report, row_of, timed
+from bench.harness import Report, Row, Size, measure_seconds, ratio_report, ratio_row
 
 LAYERS, WIDTH = 20, 500
 """Trees of 20 layers below their 500 roots: 10,000 edges, 105,000 pairs."""
@@ -50,7 +50,7 @@ class Forest:
         self._roots = list(layers[0])
         self._next = width * (LAYERS + 1)
 
-    def grow(self) -> list[Edge]:
+    def add_edges(self) -> list[Edge]:
         """A hundred new edges: from new nodes to roots, and to new leaves, by turns."""
         nodes = [node for _, node in self.edges]
         new: list[Edge] = []
@@ -63,7 +63,7 @@ class Forest:
         self.edges += new
         return new
 
-    def cut(self) -> list[Edge]:
+    def remove_edges(self) -> list[Edge]:
         """A hundred edges that go, anywhere."""
         gone = set(self._chance.sample(self.edges, CHANGED))
         self.edges = [edge for edge in self.edges if edge not in gone]
@@ -72,7 +72,7 @@ class Forest:
 
 def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
-    forest = Forest(size.of(WIDTH, least=2 * CHANGED))
+    forest = Forest(size.scale_count(WIDTH, least=2 * CHANGED))
     edges = len(forest.edges)
     with ab.connect(folder / "lake", allow_circular="true") as lake:
         for name in ("edges", "computed"):
@@ -82,24 +82,24 @@ def measure(folder: Path, size: Size) -> Report:
             warnings.simplefilter("ignore", ab.Notice)
             lake.create_stream_tables([{"name": name, "query": text} for name, text in TEXTS.items()])
         seconds: dict[str, list[Seconds]] = {"added": [], "deleted": []}
-        for _ in range(1 + size.times(ROUNDS)):
-            lake.insert("edges", forest.grow())
-            seconds["added"].append(_round(lake, "added"))
-            lake.delete("edges", where=" OR ".join(f"b = {b}" for _, b in forest.cut()))
-            seconds["deleted"].append(_round(lake, "deleted"))
+        for _ in range(1 + size.measured_rounds(ROUNDS)):
+            lake.insert("edges", forest.add_edges())
+            seconds["added"].append(_measure_round(lake, "added"))
+            lake.delete("edges", where=" OR ".join(f"b = {b}" for _, b in forest.remove_edges()))
+            seconds["deleted"].append(_measure_round(lake, "deleted"))
         assert all(lake.verify(name).ok for name in TEXTS)
     rows = [row for what, rounds in seconds.items() for row in _rows(edges, what, rounds[1:])]
-    return report("closure", rows, size)
+    return ratio_report("closure", rows, size)
 
 
-def _round(lake: ab.Lake, what: str) -> Seconds:
+def _measure_round(lake: ab.Lake, what: str) -> Seconds:
     """Seconds for ours by either text, for Spark's recursion, and for ours from nothing."""
-    ours = {name: timed(lambda name=name: lake.refresh_stream_table(name)) for name in TEXTS}
+    ours = {name: measure_seconds(lambda name=name: lake.refresh_stream_table(name)) for name in TEXTS}
     newest = {name: lake.refresh_history(name, limit=1)[0] for name in TEXTS}
     assert {entry.action for entry in newest.values()} == {"DIFFERENTIAL"}
-    spark = timed(lambda: _computed(lake))
+    spark = measure_seconds(lambda: _recompute_with_spark(lake))
     assert {lake.arrow(name).num_rows for name in (*TEXTS, "computed")} == {lake.arrow("computed").num_rows}
-    full = timed(lambda: lake.refresh_stream_table("by_itself", full=True))
+    full = measure_seconds(lambda: lake.refresh_stream_table("by_itself", full=True))
     for name, entry in newest.items():
         moved = f"{entry.rows_inserted} rows came, {entry.rows_deleted} went"
         print(f"  {what}, {name}: {ours[name]:.2f} s, {moved}, {entry.fixpoint_iteration} passes", flush=True)
@@ -107,7 +107,7 @@ def _round(lake: ab.Lake, what: str) -> Seconds:
     return ours["by_itself"], ours["by_edges"], spark, full
 
 
-def _computed(lake: ab.Lake) -> None:
+def _recompute_with_spark(lake: ab.Lake) -> None:
     """Spark's own recursion over the same edges, its rows committed in place of those before."""
     edges = lake.table("edges")
     edges.createOrReplaceTempView("edges")
@@ -124,4 +124,4 @@ def _rows(edges: int, what: str, rounds: list[Seconds]) -> list[Row]:
         (f"{title}, joined with the edges", "Spark's recursive CTE", by_edges, spark),
         (f"{title}, joined with itself", "our own fill from nothing", itself, full),
     ]
-    return [row_of(name, peer, 1.0, ours, other) for name, peer, ours, other in compared]
+    return [ratio_row(name, peer, 1.0, ours, other) for name, peer, ours, other in compared]

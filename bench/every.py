@@ -10,9 +10,9 @@ from pathlib import Path
 
 import anabranch as ab
 from bench.harness import Report, Size
-from bench.kept import kept_report
-from bench.rounds import change_every_table
-from bench.turns import Course, take_turns
+from bench.mode_summaries import mode_report
+from bench.refresh_modes import RoundPlan, measure_modes
+from bench.tpch_changes import change_every_table
 
 SHARE = 0.001
 ROUNDS = 5
@@ -24,6 +24,6 @@ def measure(folder: Path, size: Size) -> Report:
     def change(lake: ab.Lake, number: int) -> int:
         return change_every_table(lake, number, SHARE)
 
-    course = Course(size.times(ROUNDS))
-    turns = take_turns(folder, size, change, course)
-    return kept_report("every", turns, size, course, changed="0.1 % of every table")
+    course = RoundPlan(size.measured_rounds(ROUNDS))
+    turns = measure_modes(folder, size, change, course)
+    return mode_report("every", turns, size, course, changed="0.1 % of every table")

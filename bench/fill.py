@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Report, Row, Size, compare, report
+from bench.harness import Report, Row, Size, compare, ratio_report
 from tests.tpch.data import generate, load
 
 QUERIES = {
@@ -26,11 +26,11 @@ def measure(folder: Path, size: Size) -> Report:
     generate(folder / "data", size.scale)
     with ab.connect(folder / "lake") as lake:
         load(lake, folder / "data")
-        rows = [_fill(lake, folder, name, size) for name in QUERIES]
-    return report("fill", rows, size)
+        rows = [_measure_fill(lake, folder, name, size) for name in QUERIES]
+    return ratio_report("fill", rows, size)
 
 
-def _fill(lake: ab.Lake, folder: Path, name: str, size: Size) -> Row:
+def _measure_fill(lake: ab.Lake, folder: Path, name: str, size: Size) -> Row:
     """Both read the same files; ours also commits."""
     query = QUERIES[name]
     frame = lake.sql(query)
@@ -49,7 +49,7 @@ def _fill(lake: ab.Lake, folder: Path, name: str, size: Size) -> Row:
         ours=ours,
         theirs=theirs,
         aim=1.3,
-        rounds=size.times(5),
+        rounds=size.measured_rounds(5),
         warmup=1,
     )
     lake.drop_stream_table("filled")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Report, Row, Size, compare, report
+from bench.harness import Report, Row, Size, compare, ratio_report
 
 ROWS = 100_000
 CHANGED = 100
@@ -21,15 +21,18 @@ CHANGED = 100
 def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     graphs = (
-        ("chain of 10", chain, 1.5, 5),
-        ("diamond of 5", diamond, 1.2, 5),
-        ("3 layers of 20", layers, 0.8, 2),
+        ("chain of 10", chain_queries, 1.5, 5),
+        ("diamond of 5", diamond_queries, 1.2, 5),
+        ("3 layers of 20", layered_queries, 0.8, 2),
     )
-    rows = [_graph(folder, name, make, aim, size, size.times(usual)) for name, make, aim, usual in graphs]
-    return report("graphs", rows, size)
+    rows = [
+        _measure_graph(folder, name, make, aim, size, size.measured_rounds(usual))
+        for name, make, aim, usual in graphs
+    ]
+    return ratio_report("graphs", rows, size)
 
 
-def chain() -> dict[str, str]:
+def chain_queries() -> dict[str, str]:
     """Ten tables, each made from the one before."""
     names = ["events", *(f"step_{number}" for number in range(10))]
     return {
@@ -38,7 +41,7 @@ def chain() -> dict[str, str]:
     }
 
 
-def diamond() -> dict[str, str]:
+def diamond_queries() -> dict[str, str]:
     """Four ways to group the same rows, and one table in which they meet."""
     keys = {"by_key": "key", "by_ten": "id % 10", "by_hundred": "id % 100", "by_sign": "amount > 50"}
     branches = {
@@ -49,7 +52,7 @@ def diamond() -> dict[str, str]:
     return {**branches, "all_agree": f"SELECT {sums}"}
 
 
-def layers() -> dict[str, str]:
+def layered_queries() -> dict[str, str]:
     """Twenty filters, twenty groupings of them, twenty tops of those."""
     found = {}
     for number in range(20):
@@ -61,11 +64,11 @@ def layers() -> dict[str, str]:
     return found
 
 
-def _graph(
+def _measure_graph(
     folder: Path, name: str, make: Callable[[], dict[str, str]], aim: float, size: Size, rounds: int
 ) -> Row:
     clock = ab.ManualClock()
-    rows = size.of(ROWS)
+    rows = size.scale_count(ROWS)
     numbers = itertools.count(rows, CHANGED)
     files = itertools.count()
     with ab.connect(folder / name.replace(" ", "-"), clock=clock) as lake, warnings.catch_warnings():

@@ -29,15 +29,15 @@ class Size:
     queries: tuple[str, ...] = ()
     """Of TPC-H; none: all, or those that the topic thinks right."""
 
-    def of(self, count: int, least: int = 1) -> int:
+    def scale_count(self, count: int, least: int = 1) -> int:
         """So much of a number of rows, tables or ticks.
 
-        >>> Size(0.01).of(2_000_000), Size(0.01).of(50), Size(1).of(50), Size(10).of(50)
-        (20000, 1, 50, 500)
+        >>> [Size(scale).scale_count(50) for scale in (0.01, 1, 10)]
+        [1, 50, 500]
         """
         return max(least, round(count * self.scale))
 
-    def times(self, usual: int) -> int:
+    def measured_rounds(self, usual: int) -> int:
         """How many rounds are measured, where `usual` many are without being asked otherwise."""
         return usual if self.rounds is None else self.rounds
 
@@ -64,7 +64,7 @@ class Row:
     peer_each: tuple[float, ...] = ()
 
     @property
-    def met(self) -> bool | None:
+    def is_met(self) -> bool | None:
         """Whether the aim is reached."""
         return None if self.aim is None else self.ratio <= self.aim
 
@@ -100,25 +100,25 @@ def compare(
     for number in range(warmup + rounds):
         before()
         for side, action in enumerate((ours, theirs)):
-            spent = timed(action)
+            spent = measure_seconds(action)
             if number >= warmup:
                 seconds[side].append(spent)
-    row = row_of(name, peer, aim, *seconds)
+    row = ratio_row(name, peer, aim, *seconds)
     print(f"  {row.name:<44} {row.ratio:>7.2f} × {row.peer} (aim ≤ {row.aim})", flush=True)
     return row
 
 
-def timed(action: Callable[[], object]) -> float:
+def measure_seconds(action: Callable[[], object]) -> float:
     """The seconds that something takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def row_of(name: str, peer: str, aim: float, ours: Sequence[float], theirs: Sequence[float]) -> Row:
+def ratio_row(name: str, peer: str, aim: float, ours: Sequence[float], theirs: Sequence[float]) -> Row:
     """A line made of the seconds of all rounds: the ratio of their medians.
 
-    >>> row_of("a", "b", 1.0, [1, 9, 2], [4, 4, 5]).ratio
+    >>> ratio_row("a", "b", 1.0, [1, 9, 2], [4, 4, 5]).ratio
     0.5
     """
     mine, other = statistics.median(ours), statistics.median(theirs)
@@ -135,15 +135,15 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     return round(math.exp(statistics.fmean(math.log(ratio) for ratio in ratios)), 6)
 
 
-def report(topic: str, rows: list[Row], size: Size, **about: object) -> Report:
+def ratio_report(topic: str, rows: list[Row], size: Size, **about: object) -> Report:
     """What a topic found, if all of it is ratios."""
-    documents = [asdict(row) | {"met": row.met} for row in rows]
+    documents = [asdict(row) | {"met": row.is_met} for row in rows]
     rounds = max((row.rounds for row in rows), default=0)
     about = {"scale": size.scale, "rounds": rounds, **about}
-    return Report(table(rows), {topic: {**about, "rows": documents}})
+    return Report(ratio_table(rows), {topic: {**about, "rows": documents}})
 
 
-def table(rows: list[Row]) -> str:
+def ratio_table(rows: list[Row]) -> str:
     """All rows as a Markdown table."""
     lines = ["| row | ratio | against | aim | ours (s) | theirs (s) |", "|---|---|---|---|---|---|"]
     lines += [

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anabranch as ab
 from bench.harness import Report, Size
-from bench.kept import kept_report
-from bench.rounds import change_orders, share_of_orders
-from bench.turns import MODES, Course, take_turns
+from bench.mode_summaries import mode_report
+from bench.refresh_modes import MODES, RoundPlan, measure_modes
+from bench.tpch_changes import change_orders, count_share_of_orders
 
 SHARE = 0.001
 ROUNDS = 5
@@ -22,13 +22,13 @@ def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic, and the profile of all refreshes."""
 
     def change(lake: ab.Lake, number: int) -> int:
-        return change_orders(lake, number, share_of_orders(lake, SHARE))
+        return change_orders(lake, number, count_share_of_orders(lake, SHARE))
 
-    rounds = size.times(ROUNDS)
+    rounds = size.measured_rounds(ROUNDS)
     if size.scale > 1:
         # What `auto` chooses is measured where it is close.
-        course = Course(rounds, LARGE_WARM_UP, MODES[:2], full_rounds=LARGE_FULL_ROUNDS)
+        course = RoundPlan(rounds, LARGE_WARM_UP, MODES[:2], full_rounds=LARGE_FULL_ROUNDS)
     else:
-        course = Course(rounds)
-    turns = take_turns(folder, size, change, course)
-    return kept_report("maintenance", turns, size, course, changed="0.1 % of orders and their lines")
+        course = RoundPlan(rounds)
+    turns = measure_modes(folder, size, change, course)
+    return mode_report("maintenance", turns, size, course, changed="0.1 % of orders and their lines")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import Report, Row, Size, report
+from bench.harness import Report, Row, Size, ratio_report
 
 TICKS = 1_000
 PARTS = 20
@@ -23,7 +23,7 @@ SETTLED = 2
 def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic; the number of ticks goes by the scale."""
     clock = ab.ManualClock()
-    every = size.of(TICKS // PARTS)
+    every = size.scale_count(TICKS // PARTS)
     sizes: list[tuple[int, int]] = []
     settings = {"snapshot_retention": "10m", "history_retention": "1h", "orphan_grace": "1h"}
     with ab.connect(folder / "lake", clock=clock, **settings) as lake:
@@ -40,7 +40,7 @@ def measure(folder: Path, size: Size) -> Report:
             assert len(told.refreshed) == 2, told
             if number % every == 0:
                 lake.maintain()
-                sizes.append((resident("self"), resident(str(java))))
+                sizes.append((read_resident_bytes("self"), read_resident_bytes(str(java))))
                 driver, other = (each >> 20 for each in sizes[-1])
                 print(f"  after {number} ticks: driver {driver} MiB, Java {other} MiB", flush=True)
         assert lake.verify("counted").ok
@@ -49,8 +49,8 @@ def measure(folder: Path, size: Size) -> Report:
         _row(f"{who}'s resident size after {ticks:,} ticks with changes", aim, every, list(column))
         for who, aim, column in zip(("driver", "Java"), (1.05, None), zip(*sizes, strict=True), strict=True)
     ]
-    found = report("memory", rows, size, ticks=ticks, unit="bytes")
-    return replace(found, text="\n".join(map(_told, rows)))
+    found = ratio_report("memory", rows, size, ticks=ticks, unit="bytes")
+    return replace(found, text="\n".join(map(_format_row, rows)))
 
 
 def _row(name: str, aim: float | None, every: int, sizes: list[int]) -> Row:
@@ -59,13 +59,13 @@ def _row(name: str, aim: float | None, every: int, sizes: list[int]) -> Row:
     return Row(name, peer, round(last / settled, 3), aim, last, settled, 1, tuple(sizes))
 
 
-def _told(row: Row) -> str:
+def _format_row(row: Row) -> str:
     last, settled = (f"{int(each) >> 20} MiB" for each in (row.ours_seconds, row.peer_seconds))
     aim = "" if row.aim is None else f" (aim ≤ {row.aim})"
     return f"{row.name}: {last}, {row.ratio:.2f} × {row.peer}, {settled}{aim}"
 
 
-def resident(process: str) -> int:
+def read_resident_bytes(process: str) -> int:
     """Bytes of a process in memory."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):

@@ -21,7 +21,7 @@ from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, hand
 from pyspark.sql import SparkSession
 
 import anabranch as ab
-from bench.harness import Report, Row, Size, compare, report
+from bench.harness import Report, Row, Size, compare, ratio_report
 from tests.tpch.data import generate
 
 WIDE = 20
@@ -33,7 +33,7 @@ COMPARED = (3, 17)
 SCHEMA = "orderkey BIGINT, part BIGINT, quantity BIGINT, price BIGINT, flag STRING"
 
 
-def queries() -> dict[str, str]:
+def pipeline_queries() -> dict[str, str]:
     """Twenty filters, twenty groupings of them, twenty choices among those."""
     found = {}
     for number in range(WIDE):
@@ -61,15 +61,15 @@ def measure(folder: Path, size: Size) -> Report:
             "flag": lines["l_returnflag"].cast(pa.string()),
         }
     )
-    session = _session(folder)
+    session = _start_session(folder)
     clock = ab.ManualClock()
     with ab.connect(folder / "lake", spark=session, clock=clock) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
-        row = _graph(lake, clock, session, folder, lines, size)
-    return report("pipelines", [row], size)
+        row = _measure_graph(lake, clock, session, folder, lines, size)
+    return ratio_report("pipelines", [row], size)
 
 
-def _session(folder: Path) -> Any:
+def _start_session(folder: Path) -> Any:
     """A session on a Connect server of its own."""
     builder = SparkSession.builder.remote("local[*]")
     options = {
@@ -88,7 +88,7 @@ def _session(folder: Path) -> Any:
         return builder.getOrCreate()
 
 
-def _graph(
+def _measure_graph(
     lake: ab.Lake, clock: ab.ManualClock, session: Any, folder: Path, lines: pa.Table, size: Size
 ) -> Row:
     bare = folder / "bare"
@@ -97,7 +97,7 @@ def _graph(
     session.sql(f"CREATE TABLE line ({SCHEMA}) USING parquet LOCATION '{bare.as_uri()}'")
     lake.create_table("line", SCHEMA)
     lake.insert("line", lines)
-    texts = queries()
+    texts = pipeline_queries()
     lake.create_stream_tables(
         [{"name": name, "query": text, "schedule": "1m"} for name, text in texts.items()]
     )
@@ -111,7 +111,7 @@ def _graph(
         pq.write_table(some, bare / f"{number}.parquet", compression="zstd")
         session.sql("REFRESH TABLE line")
         lake.insert("line", some)
-        graphs.append(_registered(session, texts))
+        graphs.append(_register_views(session, texts))
 
     def ours() -> None:
         clock.advance(3600)
@@ -138,7 +138,7 @@ def _graph(
         ours=ours,
         theirs=theirs,
         aim=0.1,
-        rounds=size.times(5),
+        rounds=size.measured_rounds(5),
         warmup=1,
         before=change,
     )
@@ -154,7 +154,7 @@ def _graph(
     return row
 
 
-def _registered(session: Any, texts: dict[str, str]) -> str:
+def _register_views(session: Any, texts: dict[str, str]) -> str:
     """Tell the server of all views, as part of a graph that can be run once; the graph's id."""
     graph = create_dataflow_graph(session, default_catalog=None, default_database="default", sql_conf={})
     views = ";\n".join(f"CREATE MATERIALIZED VIEW {name} AS {text}" for name, text in texts.items())

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anabranch as ab
-from bench.harness import timed
+from bench.harness import measure_seconds
 from tests.tpch.data import generate, load
 
 QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
 
 
 @contextmanager
-def tpch_lake(folder: Path, scale: float) -> Iterator[ab.Lake]:
+def open_tpch_lake(folder: Path, scale: float) -> Iterator[ab.Lake]:
     """A lake in a folder; it is loaded if it isn't there. Without notices: who reads numbers knows them."""
     place = folder / f"{scale:g}"
     there = (place / "lake").exists()
@@ -24,12 +24,12 @@ def tpch_lake(folder: Path, scale: float) -> Iterator[ab.Lake]:
     with ab.connect(place / "lake") as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         if not there:
-            seconds = timed(lambda: load(lake, place / "data"))
+            seconds = measure_seconds(lambda: load(lake, place / "data"))
             print(f"  scale {scale:g}: loaded in {seconds:.0f} s", flush=True)
         yield lake
 
 
-def texts_of(queries: tuple[str, ...]) -> dict[str, str]:
+def read_queries(queries: tuple[str, ...]) -> dict[str, str]:
     """The text of each query; of all, if none is named."""
     paths = sorted(QUERIES.glob("*.sql"))
     return {path.stem: path.read_text() for path in paths if path.stem in queries or not queries}
@@ -44,5 +44,5 @@ def create_stream(lake: ab.Lake, query: str, mode: str, *, initialize: bool = Tr
     """Create the stream table of a query, unless it is there."""
     name = stream_name(query, mode)
     if not any(stream.name == name for stream in lake.status()):
-        text = texts_of((query,))[query]
+        text = read_queries((query,))[query]
         lake.create_stream_table(name, text, refresh_mode=mode, schedule=None, initialize=initialize)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import anabranch as ab
-from bench import duck
-from bench.harness import Report, Size, compare, report
+from bench import duckdb_peer
+from bench.harness import Report, Size, compare, ratio_report
 from tests.tpch.data import generate, load
 
 QUERY = (
@@ -30,7 +30,7 @@ def measure(folder: Path, size: Size) -> Report:
         numbers = itertools.count()
 
         def change() -> None:
-            listed = ", ".join(map(str, _some_orders(lake, next(numbers))))
+            listed = ", ".join(map(str, _read_order_keys(lake, next(numbers))))
             lake.update("orders", {"o_custkey": "o_custkey + 1"}, where=f"o_orderkey IN ({listed})")
 
         def refresh(name: str) -> None:
@@ -43,16 +43,16 @@ def measure(folder: Path, size: Size) -> Report:
             ours=lambda: refresh("wide"),
             theirs=lambda: refresh("again"),
             aim=0.1,
-            rounds=size.times(ROUNDS),
+            rounds=size.measured_rounds(ROUNDS),
             warmup=1,
             before=change,
         )
         assert lake.verify("wide").ok
-    return report("wide", [row], size)
+    return ratio_report("wide", [row], size)
 
 
-def _some_orders(lake: ab.Lake, first: int) -> list[int]:
+def _read_order_keys(lake: ab.Lake, first: int) -> list[int]:
     """A thousand keys of orders, far from each other; others in every round."""
-    with duck.opened(lake, ["orders"]) as connection:
+    with duckdb_peer.open_connection(lake, ["orders"]) as connection:
         known = np.unique(connection.sql("SELECT o_orderkey FROM orders").fetchnumpy()["o_orderkey"])
     return [int(key) for key in known[first :: len(known) // UPDATED][:UPDATED]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,30 +14,70 @@ import pytest
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from tests.compiled_statements import share_compiled_statements
+from tests.seeds import VARIABLE, run_number
+from tests.spark_session import session_options
 
 _numbers = itertools.count()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the number of the run before there are processes that have to agree on it; open lakes sooner."""
+    run_number()
+    share_compiled_statements()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how the random part of this run is repeated."""
+    terminalreporter.write_line(
+        f"random cases of run {run_number()}: repeat them with {VARIABLE}={run_number()}"
+    )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what asks for Spark or PostgreSQL."""
+    names = getattr(item, "fixturenames", ())
+    if "spark" in names:
+        item.add_marker(pytest.mark.spark)
+    if "postgres" in names:
+        item.add_marker(pytest.mark.postgres)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for Spark or PostgreSQL is marked so, and one that is slow on one catalog alone."""
+    """Mark what is slow on one catalog, or has no turn in this run."""
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    turns: Counter[str] = Counter()
     for item in items:
-        names = getattr(item, "fixturenames", ())
-        if "spark" in names:
-            item.add_marker(pytest.mark.spark)
-        if "postgres" in names:
-            item.add_marker(pytest.mark.postgres)
-        dear = item.get_closest_marker("slow_on")
-        if dear is not None and item.callspec.params["catalog"] == dear.args[0]:  # type: ignore[attr-defined]
+        slow_on = item.get_closest_marker("slow_on")
+        if slow_on is not None and slow_on.args[0] in item.name.partition("[")[2]:
             item.add_marker(pytest.mark.slow)
+        rotating = item.get_closest_marker("rotating")
+        if rotating is not None and "[" in item.nodeid:
+            test = item.nodeid.partition("[")[0]
+            # At least one case of every test has its turn in every run.
+            if (turns[test] + run_number()) % min(rotating.args[0], cases[test]) != 0:
+                item.add_marker(pytest.mark.slow)
+            turns[test] += 1
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave out what stays: ten thousand tests, and the modules they import."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let it take away all of it at the end: DuckDB counts what is left, and prints it."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The shared session, set up as anabranch sets up its own."""
-    from anabranch.engine.spark import SparkEngine
-    from anabranch.events import ignore
+    """The shared session, set up as anabranch sets up its own, but small."""
+    from anabranch.engine.spark.engine import SparkEngine
+    from anabranch.events import ignore_event
 
-    engine = SparkEngine(None, zone="UTC", observer=ignore)
+    engine = SparkEngine(None, zone="UTC", observer=ignore_event, options=session_options())
     yield engine.session
     engine.stop()
 

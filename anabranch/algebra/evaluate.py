@@ -13,16 +13,17 @@ from fractions import Fraction
 from functools import cmp_to_key
 from typing import Any
 
+from anabranch.algebra.evaluate_scalar import compare, evaluate_scalar
 from anabranch.algebra.plan import (
     Aggregate,
-    At,
     Columns,
-    Cut,
     Delta,
     Distinct,
     Filter,
     Generate,
+    IntervalEnd,
     Join,
+    Materialised,
     Negate,
     Net,
     Plan,
@@ -31,7 +32,7 @@ from anabranch.algebra.plan import (
     Scan,
     SetOp,
     SortKey,
-    Stored,
+    StoredResult,
     Support,
     Tally,
     Top,
@@ -40,7 +41,6 @@ from anabranch.algebra.plan import (
     Window,
 )
 from anabranch.algebra.scalar import Scalar
-from anabranch.algebra.values import compare, evaluate_scalar
 
 Row = tuple[Any, ...]
 ZSet = Mapping[Row, int]
@@ -61,12 +61,12 @@ class Tables:
     stored: ZSet = field(default_factory=dict)
     cuts: Mapping[str, ZSet] = field(default_factory=dict)
     cut_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The columns of cuts of which a part is read; others are read as they are."""
+    """The columns of materialised subplans of which only some are read; others are read as they are."""
 
 
 def evaluate(plan: Plan, tables: Tables) -> ZSet:
     """The Z-set that a plan denotes."""
-    return _Evaluation(tables).of(plan)
+    return _Evaluation(tables).evaluate(plan)
 
 
 def net(rows: Iterable[tuple[Row, int]]) -> dict[Row, int]:
@@ -94,7 +94,7 @@ class _Evaluation:
         self._tables = tables
         self._done: dict[Plan, ZSet] = {}
 
-    def of(self, plan: Plan) -> ZSet:
+    def evaluate(self, plan: Plan) -> ZSet:
         found = self._done.get(plan)
         if found is None:
             found = self._done[plan] = self._compute(plan)
@@ -102,95 +102,101 @@ class _Evaluation:
 
     def _compute(self, plan: Plan) -> ZSet:
         match plan:
-            case Scan() | Delta() | Stored() | Cut() | Values():
+            case Scan() | Delta() | StoredResult() | Materialised() | Values():
                 return self._leaf(plan)
             case Filter() | Project() | UnionAll() | Negate() | Generate():
                 return self._linear(plan)
             case Net():
-                return self.of(plan.input)
+                return self.evaluate(plan.input)
             case Rows():
-                return self._positive(plan.input)
+                return self._check_non_negative(plan.input)
             case Support():
-                return dict.fromkeys(self.of(plan.input), 1)
+                return dict.fromkeys(self.evaluate(plan.input), 1)
             case Distinct():
-                return dict.fromkeys(self._positive(plan.input), 1)
+                return dict.fromkeys(self._check_non_negative(plan.input), 1)
             case Join():
-                return net(self._joined(plan))
+                return net(self._join_rows(plan))
             case Aggregate():
-                self._positive(plan.input)
-                return net(self._aggregated(plan))
+                self._check_non_negative(plan.input)
+                return net(self._aggregate_groups(plan))
             case Tally():
-                return net(self._aggregated(plan))
+                return net(self._aggregate_groups(plan))
             case SetOp():
                 return self._set_operation(plan)
             case Window():
-                return net(self._windowed(plan))
+                return net(self._window_rows(plan))
             case Top():
-                return net(self._first(plan))
+                return net(self._top_rows(plan))
 
-    def _leaf(self, plan: Scan | Delta | Stored | Cut | Values) -> ZSet:
+    def _leaf(self, plan: Scan | Delta | StoredResult | Materialised | Values) -> ZSet:
         known = self._tables
         match plan:
             case Scan(table, columns, at):
-                side = known.since if at is At.SINCE else known.until
-                return _picked(side[table], known.columns[table], columns)
+                side = known.since if at is IntervalEnd.SINCE else known.until
+                return _select_columns(side[table], known.columns[table], columns)
             case Delta(table, columns):
-                return _picked(minus(known.until[table], known.since[table]), known.columns[table], columns)
-            case Stored(columns):
-                return _picked(known.stored, known.stored_columns, columns)
-            case Cut(name, columns):
+                return _select_columns(
+                    minus(known.until[table], known.since[table]), known.columns[table], columns
+                )
+            case StoredResult(columns):
+                return _select_columns(known.stored, known.stored_columns, columns)
+            case Materialised(name, columns):
                 rows = known.cuts[name]
-                return _picked(rows, known.cut_columns[name], columns) if name in known.cut_columns else rows
+                return (
+                    _select_columns(rows, known.cut_columns[name], columns)
+                    if name in known.cut_columns
+                    else rows
+                )
             case Values():
                 return net((tuple(evaluate_scalar(item, {}) for item in row), 1) for row in plan.rows)
 
     def _linear(self, plan: Filter | Project | UnionAll | Negate | Generate) -> ZSet:
         match plan:
             case UnionAll(parts):
-                return plus(*(self.of(part) for part in parts))
+                return plus(*(self.evaluate(part) for part in parts))
             case Negate(source):
-                return {row: -weight for row, weight in self.of(source).items()}
+                return {row: -weight for row, weight in self.evaluate(source).items()}
             case Filter(source, condition):
-                bound = self._bound(source)
+                bound = self._bind_columns(source)
                 return net((row, w) for row, w, env in bound if evaluate_scalar(condition, env) is True)
             case Project(source, items):
-                bound = self._bound(source)
+                bound = self._bind_columns(source)
                 return net((tuple(evaluate_scalar(s, env) for _, s in items), w) for _, w, env in bound)
             case Generate():
-                return net(self._generated(plan))
+                return net(self._generate_rows(plan))
 
     # -- helpers ------------------------------------------------------------------------------
 
-    def _bound(self, plan: Plan) -> Iterator[tuple[Row, int, dict[str, Any]]]:
+    def _bind_columns(self, plan: Plan) -> Iterator[tuple[Row, int, dict[str, Any]]]:
         names = plan.names
-        for row, weight in self.of(plan).items():
+        for row, weight in self.evaluate(plan).items():
             yield row, weight, dict(zip(names, row, strict=True))
 
-    def _positive(self, plan: Plan) -> ZSet:
-        rows = self.of(plan)
+    def _check_non_negative(self, plan: Plan) -> ZSet:
+        rows = self.evaluate(plan)
         if any(weight < 0 for weight in rows.values()):
             raise NegativeWeight(type(plan).__name__)
         return rows
 
     # -- operators ----------------------------------------------------------------------------
 
-    def _generated(self, plan: Generate) -> Iterator[tuple[Row, int]]:
-        for row, weight, env in self._bound(plan.input):
+    def _generate_rows(self, plan: Generate) -> Iterator[tuple[Row, int]]:
+        for row, weight, env in self._bind_columns(plan.input):
             elements = evaluate_scalar(plan.argument, env) or ()
             if not elements and plan.outer:
                 yield row + (None,) * len(plan.columns), weight
             for element in elements:
                 yield row + ((element,) if len(plan.columns) == 1 else tuple(element)), weight
 
-    def _joined(self, plan: Join) -> Iterator[tuple[Row, int]]:
-        right = list(self.of(plan.right).items())
+    def _join_rows(self, plan: Join) -> Iterator[tuple[Row, int]]:
+        right = list(self.evaluate(plan.right).items())
         if plan.kind != "inner":
-            self._positive(plan.right)
+            self._check_non_negative(plan.right)
         if plan.kind == "full":
-            self._positive(plan.left)
+            self._check_non_negative(plan.left)
         names = plan.left.names + plan.right.names
         matched: set[Row] = set()
-        for left_row, left_weight in self.of(plan.left).items():
+        for left_row, left_weight in self.evaluate(plan.left).items():
             partners = [
                 (row, weight)
                 for row, weight in right
@@ -210,9 +216,9 @@ class _Evaluation:
                 if row not in matched:
                     yield (None,) * len(plan.left.names) + row, weight
 
-    def _aggregated(self, plan: Aggregate | Tally) -> Iterator[tuple[Row, int]]:
+    def _aggregate_groups(self, plan: Aggregate | Tally) -> Iterator[tuple[Row, int]]:
         groups: dict[Row, list[tuple[dict[str, Any], int]]] = {}
-        for _, weight, env in self._bound(plan.input):
+        for _, weight, env in self._bind_columns(plan.input):
             key = tuple(evaluate_scalar(scalar, env) for _, scalar in plan.keys)
             groups.setdefault(key, []).append((env, weight))
         if not plan.keys and not groups:
@@ -232,7 +238,7 @@ class _Evaluation:
             yield key + tuple(results), 1
 
     def _set_operation(self, plan: SetOp) -> ZSet:
-        left, right = self._positive(plan.left), self._positive(plan.right)
+        left, right = self._check_non_negative(plan.left), self._check_non_negative(plan.right)
         result: dict[Row, int] = {}
         for row, count in left.items():
             other = right.get(row, 0)
@@ -244,11 +250,11 @@ class _Evaluation:
                 result[row] = kept if plan.all else 1
         return result
 
-    def _windowed(self, plan: Window) -> Iterator[tuple[Row, int]]:
-        self._positive(plan.input)
+    def _window_rows(self, plan: Window) -> Iterator[tuple[Row, int]]:
+        self._check_non_negative(plan.input)
         partition = plan.calls[0][1].partition
         groups: dict[Row, list[tuple[Row, dict[str, Any]]]] = {}
-        for row, weight, env in self._bound(plan.input):
+        for row, weight, env in self._bind_columns(plan.input):
             key = tuple(evaluate_scalar(scalar, env) for scalar in partition)
             groups.setdefault(key, []).extend([(row, env)] * weight)
         for members in groups.values():
@@ -260,17 +266,17 @@ class _Evaluation:
             for index, (row, _) in enumerate(members):
                 yield row + tuple(column[index] for column in columns), 1
 
-    def _first(self, plan: Top) -> Iterator[tuple[Row, int]]:
-        self._positive(plan.input)
+    def _top_rows(self, plan: Top) -> Iterator[tuple[Row, int]]:
+        self._check_non_negative(plan.input)
         order = sort_order(plan.order)
-        rows = [(row, env) for row, weight, env in self._bound(plan.input) for _ in range(weight)]
+        rows = [(row, env) for row, weight, env in self._bind_columns(plan.input) for _ in range(weight)]
         rows.sort(key=lambda item: order(item[1]))
         end = None if plan.limit is None else plan.offset + plan.limit
         for row, _ in rows[plan.offset : end]:
             yield row, 1
 
 
-def _picked(rows: ZSet, names: tuple[str, ...], columns: Columns) -> dict[Row, int]:
+def _select_columns(rows: ZSet, names: tuple[str, ...], columns: Columns) -> dict[Row, int]:
     places = [names.index(name) for _, name in columns]
     return net((tuple(row[place] for place in places), weight) for row, weight in rows.items())
 

@@ -38,12 +38,12 @@ def reads_any(plan: Plan, names: Collection[str]) -> bool:
     return not tables(plan).isdisjoint(names)
 
 
-def not_monotone(plan: Plan, recursive: Collection[str]) -> str | None:
+def non_monotone_operator(plan: Plan, recursive: Collection[str]) -> str | None:
     """The operator through which a row of a recursive table could take another one away, if there is one."""
-    return next(_culprits(plan, recursive), None)
+    return next(_non_monotone_operators(plan, recursive), None)
 
 
-def _culprits(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
+def _non_monotone_operators(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
     # The innermost first: a scalar subquery is an aggregate, and a join only because of that.
     for part in subplans(plan):
         if not reads_any(part, recursive):
@@ -61,7 +61,7 @@ def _culprits(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
             case Join(_, _, "anti"):
                 yield "an anti join (NOT EXISTS, NOT IN)"
             case Aggregate():
-                yield _aggregate(part)
+                yield _aggregate_text(part)
             case Window():
                 yield "a window function"
             case Top():
@@ -76,16 +76,16 @@ def _culprits(plan: Plan, recursive: Collection[str]) -> Iterator[str]:
                 yield type(part).__name__
 
 
-def _aggregate(plan: Aggregate) -> str:
+def _aggregate_text(plan: Aggregate) -> str:
     functions = ", ".join(dict.fromkeys(call.function for _, call in plan.calls))
     return f"an aggregate ({functions or 'GROUP BY'})"
 
 
-def not_linear(plan: Plan, recursive: Collection[str]) -> str | None:
+def non_linear_operator(plan: Plan, recursive: Collection[str]) -> str | None:
     """The operator that doesn't treat every row of a recursive table alone, if there is one.
 
-    SQL's own recursion hands a step the rows of the pass before, not all that there are. Only if every row
-    is treated alone, and counts as often as it comes, that makes no difference.
+    SQL's own recursion gives a step the rows of the iteration before, not all that there are. That makes no
+    difference only if every row is treated alone, and counts as often as it comes.
     """
     for part in reversed(subplans(plan)):
         if not reads_any(part, recursive):

@@ -4,7 +4,7 @@ A plan denotes a Z-set: rows with integer weights. A table at a version has posi
 change has any. Column names are unique within a plan, so two inputs of a join never share one; a
 plan that breaks that can't be built. Two equal subplans are one thing, computed once.
 
-    leaves       Scan  Delta  Stored  Cut  Values
+    leaves       Scan  Delta  StoredResult  Materialised  Values
     linear       Filter  Project  UnionAll  Generate  Negate
     bilinear     Join inner
     the rest     Join left full semi anti  Aggregate  Distinct  SetOp  Window  Top
@@ -24,7 +24,7 @@ from typing import Literal as OneOf
 from anabranch.algebra.scalar import Scalar, refs
 
 
-class At(Enum):
+class IntervalEnd(Enum):
     """The two ends of the interval that a refresh covers."""
 
     SINCE = 0
@@ -36,7 +36,7 @@ N = TypeVar("N", bound=type)
 
 @dataclass_transform(frozen_default=True)
 def node(kind: N) -> N:
-    """A frozen dataclass that computes its hash once: plans are compared and looked up all the time."""
+    """A frozen dataclass that computes its hash once: plans are often compared and used as keys."""
     made: Any = dataclass(frozen=True)(kind)
     made.__hash__ = lambda self: self._hash
     return cast(N, made)
@@ -77,7 +77,7 @@ Columns = tuple[tuple[str, str], ...]
 """(name in the plan, name in the table)."""
 
 
-class Columned(Node):
+class RelationLeaf(Node):
     """What leaves over stored rows share: columns, under names of the plan's."""
 
     columns: Columns
@@ -90,16 +90,16 @@ class Columned(Node):
 
 
 @node
-class Scan(Columned):
+class Scan(RelationLeaf):
     """A table's rows at one end of the interval."""
 
     table: str
     columns: Columns
-    at: At = At.UNTIL
+    at: IntervalEnd = IntervalEnd.UNTIL
 
 
 @node
-class Delta(Columned):
+class Delta(RelationLeaf):
     """A table's change over the interval: until - since."""
 
     table: str
@@ -107,21 +107,21 @@ class Delta(Columned):
 
 
 @node
-class Stored(Columned):
-    """The rows that the stream table itself holds, as of `since`."""
+class StoredResult(RelationLeaf):
+    """The rows stored in the stream table itself, as of `since`."""
 
     columns: Columns
 
 
 @node
-class Cut(Columned):
+class Materialised(RelationLeaf):
     """Rows that a statement before this one computed, because several parts of the plan need them."""
 
     name: str
     columns: Columns
     weighted: bool
     few: bool = True
-    """Whether there are few of them; the engine may hold them in memory, and send them around."""
+    """Whether there are few of them; the engine may keep them in memory, and broadcast them."""
 
 
 @node
@@ -228,8 +228,8 @@ JoinKind = OneOf["inner", "left", "full", "semi", "anti"]
 class Join(Node):
     """Pairs for which the condition is true; weights multiply.
 
-    `left` keeps rows of the left that find no partner, with NULLs; `full` those of both sides.
-    `semi` is the rows of the left that find a partner, `anti` those that don't.
+    `left` keeps rows of the left without a matching row, with NULLs; `full` those of both sides.
+    `semi` is the rows of the left that have a matching row, `anti` those that don't.
     """
 
     left: Plan
@@ -442,8 +442,8 @@ LINEAR_CALLS = frozenset(("count", "sum"))
 Plan = (
     Scan
     | Delta
-    | Stored
-    | Cut
+    | StoredResult
+    | Materialised
     | Values
     | Filter
     | Project

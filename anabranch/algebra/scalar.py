@@ -63,7 +63,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The user's own text, cut where it names a column. Only Spark can run it."""
+    """The user's own text, split where it names a column. Only Spark can run it."""
 
     pieces: tuple[str | Ref, ...]
 
@@ -147,12 +147,12 @@ def replace_refs(scalar: Scalar, change: Callable[[Ref], Scalar]) -> Scalar:
         case Cast(value, kind, quietly):
             return Cast(replace_refs(value, change), kind, quietly)
         case Verbatim(pieces):
-            return Verbatim(tuple(_piece(piece, change) for piece in pieces))
+            return Verbatim(tuple(_replace_text_ref(piece, change) for piece in pieces))
         case _:
             return scalar
 
 
-def _piece(piece: str | Ref, change: Callable[[Ref], Scalar]) -> str | Ref:
+def _replace_text_ref(piece: str | Ref, change: Callable[[Ref], Scalar]) -> str | Ref:
     if isinstance(piece, str):
         return piece
     changed = change(piece)
@@ -161,7 +161,7 @@ def _piece(piece: str | Ref, change: Callable[[Ref], Scalar]) -> str | Ref:
     return changed
 
 
-def renamed(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+def rename_refs(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
     """The scalar over columns of other names."""
     return replace_refs(scalar, lambda ref: Ref(names.get(ref.name, ref.name)))
 
@@ -186,7 +186,7 @@ def all_of(conditions: Iterable[Scalar]) -> Scalar:
 
 
 def conjuncts(condition: Scalar) -> list[Scalar]:
-    """The parts that must all hold."""
+    """The conditions that must all be true."""
     match condition:
         case Literal(True):
             return []
@@ -201,6 +201,6 @@ def equal(left: Scalar, right: Scalar) -> Scalar:
     return Call("=", (left, right))
 
 
-def same(left: Scalar, right: Scalar) -> Scalar:
+def null_safe_equal(left: Scalar, right: Scalar) -> Scalar:
     """Identity: NULL is the same as NULL. Group keys and whole rows are compared so."""
     return Call("<=>", (left, right))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from anabranch.algebra.judge import Judge
 from anabranch.algebra.plan import (
-    Cut,
     Delta,
     Filter,
     Generate,
     Join,
+    Materialised,
     Negate,
     Net,
     Plan,
@@ -18,16 +17,17 @@ from anabranch.algebra.plan import (
     Tally,
     UnionAll,
 )
+from anabranch.algebra.plan_predicate import PlanPredicate
 
 
-class Weighted(Judge):
-    """Whether the rendered rows of a plan carry a weight column; each subplan is looked at once."""
+class HasWeightColumn(PlanPredicate):
+    """Whether the rendered rows of a plan carry a weight column; computed once for each subplan."""
 
-    def _look(self, plan: Plan) -> bool:
+    def _decide(self, plan: Plan) -> bool:
         match plan:
             case Delta() | Negate():
                 return True
-            case Cut(_, _, weighted):
+            case Materialised(_, _, weighted):
                 return weighted
             case Support() | Tally():
                 return False

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO, TypeVar
 import typer
 
 from anabranch.cli.commands import Commands
-from anabranch.cli.exits import MEANINGS, ExitCode, exit_code_of
+from anabranch.cli.exit_codes import MEANINGS, ExitCode, exit_code_of
 from anabranch.cli.output import Format, Output
 from anabranch.cli.session import Options, Session
 from anabranch.errors import AnabranchError, Notice
@@ -109,7 +109,7 @@ app = typer.Typer(
 )
 
 
-def subcommands(name: str, help: str, *, panel: str | None = None, alone: bool = False) -> typer.Typer:
+def add_subcommands(name: str, help: str, *, panel: str | None = None, alone: bool = False) -> typer.Typer:
     """A group of commands that share their first word; `alone`: which does something by itself too."""
     made = typer.Typer(help=help, no_args_is_help=not alone)
     app.add_typer(made, name=name, rich_help_panel=panel)
@@ -122,13 +122,13 @@ def command(
     """Register a function of a session and its own arguments as a command."""
 
     def register(function: Function) -> Function:
-        within.command(name, rich_help_panel=panel)(_surrounded(function))
+        within.command(name, rich_help_panel=panel)(_wrap_command(function))
         return function
 
     return register
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
@@ -140,16 +140,16 @@ def default_command(*, within: typer.Typer) -> Callable[[Function], Function]:
     """Register a function of a session as what a group of commands does without a further word."""
 
     def register(function: Function) -> Function:
-        alone = _surrounded(function)
+        alone = _wrap_command(function)
 
         @wraps(alone)
-        def called(ctx: typer.Context, **arguments: Any) -> None:
+        def run_default(ctx: typer.Context, **arguments: Any) -> None:
             if ctx.invoked_subcommand is None:
                 alone(ctx, **arguments)
             else:
-                ctx.obj = _with(ctx.obj, Options(**{name: arguments[name] for name in EVERYWHERE}))
+                ctx.obj = _apply_options(ctx.obj, Options(**{name: arguments[name] for name in EVERYWHERE}))
 
-        within.callback(invoke_without_command=True)(called)
+        within.callback(invoke_without_command=True)(run_default)
         return function
 
     return register
@@ -172,43 +172,45 @@ def everywhere(
             "--version",
             help="Print the version, and end.",
             is_eager=True,
-            callback=_version,
+            callback=_print_version,
         ),
     ] = False,
 ) -> None:
     """Take the options that stand before the command."""
     given = Options(lake, catalog, project, env, output, debug, quiet, no_color)
-    ctx.obj = _with(ctx.obj or Session(), given)
+    ctx.obj = _apply_options(ctx.obj or Session(), given)
 
 
-def _with(session: Session, given: Options) -> Session:
+def _apply_options(session: Session, given: Options) -> Session:
     said = {each.name: value for each in fields(given) if (value := getattr(given, each.name)) is not None}
     return replace(session, options=replace(session.options, **said))
 
 
-def _surrounded(function: Callable[..., None]) -> Callable[..., None]:
+def _wrap_command(function: Callable[..., None]) -> Callable[..., None]:
     """The function as Typer calls it: with the options for every command, and with its errors rendered."""
 
     @wraps(function)
-    def called(ctx: typer.Context, **arguments: Any) -> None:
+    def run_command(ctx: typer.Context, **arguments: Any) -> None:
         given = Options(**{name: arguments.pop(name) for name in EVERYWHERE})
-        session = _with(ctx.obj, given)
-        with _errors_shown(session), _notices_shown(session.out):
+        session = _apply_options(ctx.obj, given)
+        with _print_errors(session), _print_notices(session.out):
             function(session, **arguments)
 
     _, *own = inspect.signature(function, eval_str=True).parameters.values()
     hidden = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_unseen(option))
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_hidden_option(option)
+        )
         for name, option in EVERYWHERE.items()
     ]
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [context, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own), *hidden]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
+    run_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run_command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run_command
 
 
-def _unseen(option: Any) -> Any:
+def _hidden_option(option: Any) -> Any:
     """An option for every command as it stands after one: the help lists it once, before them.
 
     What the environment says is read there too.
@@ -220,40 +222,40 @@ def _unseen(option: Any) -> Any:
 
 
 @contextmanager
-def _errors_shown(session: Session) -> Iterator[None]:
+def _print_errors(session: Session) -> Iterator[None]:
     """Errors become a few lines and an exit code; with --debug they stay what they are."""
     try:
         yield
     except AnabranchError as error:
         if session.options.debug:
             raise
-        session.out.error(error)
+        session.out.print_error(error)
         raise quiet_exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
-        session.out.note("interrupted")
+        session.out.print_note("interrupted")
         raise quiet_exit(ExitCode.INTERRUPTED) from None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except Exception as error:
         # The outermost boundary: a person sees what happened, not our insides.
-        if session.options.debug or getattr(error, "errno", None) == errno.EPIPE or _is_usage(error):
+        if session.options.debug or getattr(error, "errno", None) == errno.EPIPE or _is_usage_error(error):
             raise
-        session.out.unexpected(error)
+        session.out.print_unexpected_error(error)
         raise quiet_exit(ExitCode.FAILED) from None
 
 
-def _is_usage(error: Exception) -> bool:
+def _is_usage_error(error: Exception) -> bool:
     """Typer shows what was called wrongly by itself."""
     return hasattr(error, "exit_code") and hasattr(error, "format_message")
 
 
 @contextmanager
-def _notices_shown(out: Output) -> Iterator[None]:
+def _print_notices(out: Output) -> Iterator[None]:
     """Notices of the lake go to standard error as one line each."""
     with warnings.catch_warnings():
         shown_before = warnings.showwarning
 
-        def show(
+        def show_warning(
             message: Warning | str,
             category: type[Warning],
             filename: str,
@@ -262,12 +264,12 @@ def _notices_shown(out: Output) -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, Notice):
-                out.notice(str(message))
+                out.print_notice(str(message))
             else:
                 shown_before(message, category, filename, lineno, file, line)
 
         warnings.simplefilter("always", Notice)
-        warnings.showwarning = show
+        warnings.showwarning = show_warning
         yield
 
 
@@ -276,4 +278,4 @@ def quiet_exit(code: ExitCode) -> typer.Exit:
     return typer.Exit(int(code))
 
 
-__all__ = ["EVERYWHERE", "app", "command", "default_command", "quiet_exit", "subcommands"]
+__all__ = ["EVERYWHERE", "add_subcommands", "app", "command", "default_command", "quiet_exit"]

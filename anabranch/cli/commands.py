@@ -27,8 +27,8 @@ MODULES = {
     "preview": "tables",
     "explain": "explain",
     "verify": "verify",
-    "refresh": "refreshing",
-    "tick": "refreshing",
+    "refresh": "refresh",
+    "tick": "refresh",
     "run": "run",
     "serve": "serve",
     "sql": "sql",
@@ -42,8 +42,8 @@ MODULES = {
     "watermark": "watermarks",
     "settings": "settings",
     "set": "settings",
-    "maintain": "upkeep",
-    "compact": "upkeep",
+    "maintain": "maintain",
+    "compact": "maintain",
     "doctor": "doctor",
 }
 """Which module registers a command; in the order of the help."""
@@ -54,14 +54,14 @@ class Commands(TyperGroup):
 
     def __init__(self, *, commands: Any = None, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = LateCommands(commands or {})
+        self.commands = LazyCommands(commands or {})
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in order."""
         return list(self.commands)
 
 
-class LateCommands(MutableMapping[str, Any]):
+class LazyCommands(MutableMapping[str, Any]):
     """The commands by name, each made when it is first asked for."""
 
     def __init__(self, made: dict[str, Any]) -> None:
@@ -69,12 +69,12 @@ class LateCommands(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made and name in MODULES:
-            self._make(name)
+            self._import_commands(name)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         if not MODULES.keys() <= self._made.keys():
-            self._make(*MODULES)
+            self._import_commands(*MODULES)
         return iter(MODULES)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class LateCommands(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         del self._made[name]
 
-    def _make(self, *names: str) -> None:
+    def _import_commands(self, *names: str) -> None:
         from anabranch.cli.app import app
 
         for name in names:

@@ -14,24 +14,24 @@ PATIENCE = timedelta(seconds=1)
 CATALOG_FILE = "catalog.db"
 
 
-def stream_tables(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_stream_tables(ctx: typer.Context, incomplete: str) -> list[str]:
     """The stream tables that what was typed may become; what stands before a `+` stays."""
     lead = "+" if incomplete.startswith("+") else ""
-    return [lead + name for name in _names(ctx, lambda kind: kind == "stream")]
+    return [lead + name for name in _read_table_names(ctx, lambda kind: kind == "stream")]
 
 
-def sources(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_sources(ctx: typer.Context, incomplete: str) -> list[str]:
     """The tables that people write to."""
-    return _names(ctx, lambda kind: kind not in ("stream", "state"))
+    return _read_table_names(ctx, lambda kind: kind not in ("stream", "state"))
 
 
-def every_table(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_tables(ctx: typer.Context, incomplete: str) -> list[str]:
     """The tables that can be read."""
-    return _names(ctx, lambda kind: kind != "state")
+    return _read_table_names(ctx, lambda kind: kind != "state")
 
 
-def _names(ctx: typer.Context, wanted: Callable[[str], bool]) -> list[str]:
-    url = _catalog(ctx)
+def _read_table_names(ctx: typer.Context, wanted: Callable[[str], bool]) -> list[str]:
+    url = _catalog_url(ctx)
     if url is None:
         return []
     # The lake itself is not opened: that would take a second, and could create it.
@@ -41,7 +41,7 @@ def _names(ctx: typer.Context, wanted: Callable[[str], bool]) -> list[str]:
     try:
         database = Database(url, timeout=PATIENCE)
         try:
-            with database.reading() as connection:
+            with database.begin_read() as connection:
                 return sorted(str(each.name) for each in read_tables(connection) if wanted(each.kind))
         finally:
             database.close()
@@ -49,16 +49,16 @@ def _names(ctx: typer.Context, wanted: Callable[[str], bool]) -> list[str]:
         return []  # a shell has no place for an error here
 
 
-def _catalog(ctx: typer.Context) -> str | None:
-    given = _given(ctx, "catalog") or os.environ.get("ANABRANCH_CATALOG")
+def _catalog_url(ctx: typer.Context) -> str | None:
+    given = _option_value(ctx, "catalog") or os.environ.get("ANABRANCH_CATALOG")
     if given:
         return given
-    lake = _given(ctx, "lake") or os.environ.get("ANABRANCH_LAKE")
+    lake = _option_value(ctx, "lake") or os.environ.get("ANABRANCH_LAKE")
     path = os.path.abspath(os.path.join(lake, CATALOG_FILE)) if lake else None
     return f"sqlite:///{path}" if path and os.path.isfile(path) else None
 
 
-def _given(ctx: typer.Context, option: str) -> str | None:
+def _option_value(ctx: typer.Context, option: str) -> str | None:
     place: typer.Context | None = ctx
     while place is not None:
         if value := place.params.get(option):

@@ -12,6 +12,6 @@ def demo(session: Session) -> None:
 
     Takes about a minute.
     """
-    from anabranch.demo import main
+    from anabranch.cli.demo_script import main
 
     main()

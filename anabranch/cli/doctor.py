@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.app import command, quiet_exit
-from anabranch.cli.exits import ExitCode
+from anabranch.cli.exit_codes import ExitCode
 from anabranch.cli.output import Column
 from anabranch.cli.session import Session
 from anabranch.errors import AnabranchError, NoLakeGiven
@@ -23,7 +23,7 @@ def doctor(
 
     Each check is ok, a warning or a failure; a failure makes the exit code 1.
     """
-    from anabranch.looking.health import FAIL, OK, WARN, Check
+    from anabranch.inspect.health import FAIL, OK, WARN, Check
 
     styles = {OK: "green", WARN: "yellow", FAIL: "bold red"}
     columns: list[Column[Check]] = [
@@ -32,43 +32,43 @@ def doctor(
         Column("found", lambda each: f"{each.found}. Hint: {each.hint}" if each.hint else each.found),
     ]
 
-    def failed(name: str, error: AnabranchError) -> Check:
+    def failed_check(name: str, error: AnabranchError) -> Check:
         said = " ".join(filter(None, (f"{error.code} {error.message}", error.detail)))
         return Check(name, FAIL, said, error.hint)
 
-    def java() -> Check:
-        from anabranch.engine.java import check_java
+    def check_java_version() -> Check:
+        from anabranch.engine.spark.java import check_java
 
         try:
             return Check("Java", OK, f"version {check_java()}")
         except AnabranchError as error:
-            return failed("Java", error)
+            return failed_check("Java", error)
 
-    def started() -> Check:
+    def check_spark() -> Check:
         """On a lake of its own: whether this one can be opened is another question."""
-        with tempfile.TemporaryDirectory(prefix="anabranch-doctor-") as folder, session.progress():
+        with tempfile.TemporaryDirectory(prefix="anabranch-doctor-") as folder, session.show_progress():
             try:
-                lake = session.connect(folder, catalog=None, observer=session.tell)
+                lake = session.connect(folder, catalog=None, observer=session.notify_watchers)
                 try:
                     (row,) = lake.sql("SELECT 1 AS one").collect()
                 finally:
                     lake.close()
             except AnabranchError as error:
-                return failed("Spark", error)
+                return failed_check("Spark", error)
         return (
             Check("Spark", OK, "starts and answers") if row[0] == 1 else Check("Spark", FAIL, f"says {row}")
         )
 
-    found = [java()]
+    found = [check_java_version()]
     if spark:
-        found.append(started())
+        found.append(check_spark())
     try:
-        with session.lake() as lake:
+        with session.open_lake() as lake:
             found += lake.health()
     except NoLakeGiven as error:
         found.append(Check("lake", WARN, error.message, error.hint))
     except AnabranchError as error:
-        found.append(failed("lake", error))
-    session.out.records(found, columns, none="")
+        found.append(failed_check("lake", error))
+    session.out.print_records(found, columns, none="")
     if any(each.outcome == FAIL for each in found):
         raise quiet_exit(ExitCode.FAILED)

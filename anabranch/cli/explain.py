@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.app import command
-from anabranch.cli.completion import stream_tables
-from anabranch.cli.output import text
+from anabranch.cli.completion import complete_stream_tables
+from anabranch.cli.output import escaped_text
 from anabranch.cli.session import Session
 
 
@@ -18,7 +18,7 @@ def explain(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="NAME|QUERY", help="A stream table, or a query.", autocompletion=stream_tables
+            metavar="NAME|QUERY", help="A stream table, or a query.", autocompletion=complete_stream_tables
         ),
     ],
 ) -> None:
@@ -26,9 +26,9 @@ def explain(
 
     Shows its operators with the strategy of each, the reasons, and the SQL that runs when sources change.
     """
-    with session.lake() as lake, session.progress():
+    with session.open_lake() as lake, session.show_progress():
         found = lake.explain(what)
-    if session.out.json:
-        session.out.document(found)
+    if session.out.is_json:
+        session.out.print_document(found)
     else:
-        session.out.console.print(text(str(found)), soft_wrap=True)
+        session.out.console.print(escaped_text(str(found)), soft_wrap=True)

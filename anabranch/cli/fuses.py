@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.app import command, subcommands
-from anabranch.cli.completion import stream_tables
+from anabranch.cli.app import add_subcommands, command
+from anabranch.cli.completion import complete_stream_tables
 from anabranch.cli.output import Column
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
-    from anabranch.looking.fuses import FuseStatus
+    from anabranch.inspect.fuses import FuseStatus
 
-fuse = subcommands("fuse", "Fuses: what is larger than it should be is stopped.", panel="Change")
+fuse = add_subcommands("fuse", "Fuses: what is larger than it should be is stopped.", panel="Change")
 STYLES = {"blown": "bold red", "armed": "green", "off": "dim"}
 
 
@@ -40,15 +40,15 @@ COLUMNS: list[Column[FuseStatus]] = [
 @command("status", within=fuse)
 def status(session: Session) -> None:
     """The fuse of every stream table: whether it has blown, and how near it is."""
-    with session.lake() as lake:
-        session.out.records(lake.fuse_status(), COLUMNS, none="There are no stream tables.")
+    with session.open_lake() as lake:
+        session.out.print_records(lake.fuse_status(), COLUMNS, none="There are no stream tables.")
 
 
 @command("reset", within=fuse)
 def reset(
     session: Session,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A stream table.", autocompletion=stream_tables)
+        str, typer.Argument(metavar="NAME", help="A stream table.", autocompletion=complete_stream_tables)
     ],
     action: Annotated[
         Action,
@@ -56,7 +56,7 @@ def reset(
     ],
 ) -> None:
     """Arm a blown fuse again, and say what becomes of the changes that it stopped."""
-    with session.lake() as lake, session.progress():
+    with session.open_lake() as lake, session.show_progress():
         lake.reset_fuse(name, action.value)
         found = [each for each in lake.fuse_status() if each.name == name.lower().removeprefix("main.")]
-        session.out.done(found, f"the fuse of {name} is armed again: {action.value}")
+        session.out.print_done(found, f"the fuse of {name} is armed again: {action.value}")

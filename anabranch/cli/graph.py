@@ -9,17 +9,17 @@ import typer
 from rich.text import Text
 
 from anabranch.cli.app import command
-from anabranch.cli.completion import every_table
-from anabranch.cli.drawings import around, dot, mermaid
-from anabranch.cli.output import text
+from anabranch.cli.completion import complete_tables
+from anabranch.cli.graph_formats import dot, mermaid, subgraph
+from anabranch.cli.output import escaped_text
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
+    from anabranch.inspect.graph_data import LakeGraph
     from anabranch.lake import Lake
-    from anabranch.looking.picture import LakeGraph
 
 
-class Drawing(StrEnum):
+class GraphFormat(StrEnum):
     """How the graph is written."""
 
     tree = "tree"
@@ -34,25 +34,25 @@ def graph(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Only what this is made from and into.", autocompletion=every_table
+            metavar="[NAME]", help="Only what this is made from and into.", autocompletion=complete_tables
         ),
     ] = None,
     form: Annotated[
-        Drawing, typer.Option("--format", help="A tree, a drawing for Mermaid or Graphviz, or data.")
-    ] = Drawing.tree,
+        GraphFormat, typer.Option("--format", help="A tree, a drawing for Mermaid or Graphviz, or data.")
+    ] = GraphFormat.tree,
 ) -> None:
     """Who reads whom, with modes, groups, gates, cycles."""
-    with session.lake() as lake:
-        if form is Drawing.json or session.out.json:
-            session.out.document(_part(lake, name))
-        elif form is Drawing.tree:
-            session.out.console.print(_coloured(str(lake.dependency_tree(name))), soft_wrap=True)
+    with session.open_lake() as lake:
+        if form is GraphFormat.json or session.out.is_json:
+            session.out.print_document(_read_graph(lake, name))
+        elif form is GraphFormat.tree:
+            session.out.console.print(_colour_tree(str(lake.dependency_tree(name))), soft_wrap=True)
         else:
-            draw = mermaid if form is Drawing.mermaid else dot
-            session.out.console.print(text(draw(_part(lake, name))), soft_wrap=True)
+            draw = mermaid if form is GraphFormat.mermaid else dot
+            session.out.console.print(escaped_text(draw(_read_graph(lake, name))), soft_wrap=True)
 
 
-def _part(lake: Lake, name: str | None) -> LakeGraph:
+def _read_graph(lake: Lake, name: str | None) -> LakeGraph:
     graph = lake.graph()
     if name is None:
         return graph
@@ -68,12 +68,12 @@ def _part(lake: Lake, name: str | None) -> LakeGraph:
                 if start == at and end not in near:
                     near.add(end)
                     pending.append(end)
-    return around(graph, near)
+    return subgraph(graph, near)
 
 
-def _coloured(tree: str) -> Text:
+def _colour_tree(tree: str) -> Text:
     """The tree, with its marks stepping back behind the names."""
-    drawn = text(tree)
+    drawn = escaped_text(tree)
     drawn.highlight_regex(r"\(.*\)", "dim")
     drawn.highlight_regex(r"gated|waits for [\w., ]+", "yellow")
     drawn.highlight_regex(r"\b(SUSPENDED|ERROR|fuse blown)\b", "bold red")

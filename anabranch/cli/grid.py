@@ -27,12 +27,12 @@ class Cell(NamedTuple):
     width: int
 
     @classmethod
-    def of(cls, text: str, style: str = "") -> Cell:
+    def from_text(cls, text: str, style: str = "") -> Cell:
         """The text, measured."""
         return cls(text, style, cell_len(text))
 
 
-EMPTY = Cell.of("")
+EMPTY = Cell.from_text("")
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class Grid:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         plain = console.color_system is None
         for row in (self.titles, *self.rows):
-            columns = [self._lines(console, place, cell) for place, cell in enumerate(row)]
+            columns = [self._wrap_cell(console, place, cell) for place, cell in enumerate(row)]
             for number in range(max(map(len, columns), default=0)):
                 cells = [lines[number] if number < len(lines) else EMPTY for lines in columns]
-                yield from self._line(console, cells, plain)
+                yield from self._line_segments(console, cells, plain)
 
-    def _lines(self, console: Console, place: int, cell: Cell) -> Sequence[Cell]:
+    def _wrap_cell(self, console: Console, place: int, cell: Cell) -> Sequence[Cell]:
         if cell.width <= self.widths[place] or self.whole[place]:
             return (cell,)
         lines = Text(cell.text).wrap(console, self.widths[place], overflow="fold")
-        return [Cell.of(line.plain.rstrip(), cell.style) for line in lines]
+        return [Cell.from_text(line.plain.rstrip(), cell.style) for line in lines]
 
-    def _line(self, console: Console, cells: Sequence[Cell], plain: bool) -> Iterator[Segment]:
+    def _line_segments(self, console: Console, cells: Sequence[Cell], plain: bool) -> Iterator[Segment]:
         """One line, in few segments, since each takes time; blanks are owed until something follows them."""
         said, owed = "", 0
         for place, (text, style, taken) in enumerate(cells):

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli.app import command
-from anabranch.cli.completion import stream_tables
+from anabranch.cli.completion import complete_stream_tables
+from anabranch.cli.human_readable import format_duration, format_time
 from anabranch.cli.output import Column
 from anabranch.cli.session import Session
-from anabranch.cli.words import span, when
 from anabranch.errors import UnknownStreamTable
 
 if TYPE_CHECKING:
-    from anabranch.looking.history import RefreshRecord
+    from anabranch.inspect.history import RefreshRecord
 
 STYLES = {"SUCCEEDED": "green", "FAILED": "bold red", "ROLLED_BACK": "yellow", "SKIPPED": "dim"}
 
 
-def _changed(each: RefreshRecord) -> str:
+def _format_row_counts(each: RefreshRecord) -> str:
     return (
         f"+{each.rows_inserted:,} -{each.rows_deleted:,}" if each.rows_inserted or each.rows_deleted else ""
     )
 
 
-def _why(each: RefreshRecord) -> str | None:
+def _format_reason(each: RefreshRecord) -> str | None:
     if each.error:
         first = each.error.splitlines()[0]
         return (
@@ -37,16 +37,20 @@ def _why(each: RefreshRecord) -> str | None:
 
 
 COLUMNS: list[Column[RefreshRecord]] = [
-    Column("at (UTC)", lambda each: when(each.started_at), whole=True),
+    Column("at (UTC)", lambda each: format_time(each.started_at), whole=True),
     Column("stream table", lambda each: each.stream_table),
     Column("action", lambda each: each.action.lower(), whole=True),
     Column("status", lambda each: each.status.lower(), lambda each: STYLES.get(each.status, ""), whole=True),
-    Column("rows", _changed, right=True, whole=True),
+    Column("rows", _format_row_counts, right=True, whole=True),
     Column(
-        "took", lambda each: span(each.seconds) if each.seconds else None, right=True, whole=True, spare=2
+        "took",
+        lambda each: format_duration(each.seconds) if each.seconds else None,
+        right=True,
+        whole=True,
+        spare=2,
     ),
     Column("by", lambda each: each.initiated_by, whole=True, spare=3),
-    Column("why", _why),
+    Column("why", _format_reason),
 ]
 
 
@@ -54,16 +58,17 @@ COLUMNS: list[Column[RefreshRecord]] = [
 def history(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One stream table.", autocompletion=stream_tables)
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One stream table.", autocompletion=complete_stream_tables),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="How many.")] = 20,
 ) -> None:
     """The newest refreshes: what was done, how it went, why."""
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         found = lake.refresh_history(name, limit)
         # Of one that was dropped, the history stays.
         if name is not None and not found and name.lower() not in {each.name for each in lake.status()}:
             raise UnknownStreamTable(
                 f'there is no stream table "{name}"', hint="`anabranch status` lists them."
             )
-        session.out.records(found, COLUMNS, none="Nothing was refreshed yet.")
+        session.out.print_records(found, COLUMNS, none="Nothing was refreshed yet.")

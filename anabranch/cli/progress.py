@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from anabranch.cli.inert import one_line
+from anabranch.cli.escape_text import escape_to_one_line
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -45,7 +45,7 @@ class Count(MofNCompleteColumn):
         return Text() if task.total is None else super().render(task)
 
 
-class Work:
+class ProgressDisplay:
     """A bar for what is counted, and a line for each thing under way."""
 
     def __init__(self, out: Output, *, total: int | None = None, what: str = "") -> None:
@@ -65,7 +65,7 @@ class Work:
         )
         self._bar = None if total is None else self._progress.add_task(what, total=total)
 
-    def __enter__(self) -> Work:
+    def __enter__(self) -> ProgressDisplay:
         self._progress.start()
         return self
 
@@ -74,46 +74,48 @@ class Work:
     ) -> None:
         self._progress.stop()
 
-    def begin(self, name: str) -> None:
+    def show_current(self, name: str) -> None:
         """Say what is being counted now."""
         if self._bar is not None:
-            self._progress.update(self._bar, description=f"{self._what} {one_line(name)}")
+            self._progress.update(self._bar, description=f"{self._what} {escape_to_one_line(name)}")
 
     def advance(self) -> None:
         """One more is done."""
         if self._bar is not None:
             self._progress.advance(self._bar)
 
-    def see(self, event: Event) -> None:
+    def show_event(self, event: Event) -> None:
         """Follow the lake's events: a line comes and goes with every refresh, and with the start of Spark."""
         match event.kind:
             case "spark_starting":
-                self._begin("starting Spark")
+                self._add_line("starting Spark")
             case "spark_started":
-                self._end("starting Spark")
+                self._remove_lines("starting Spark")
             case "refresh_started":
-                self._begin(
+                self._add_line(
                     f"refreshing {event.stream_table} ({str(event.detail.get('action', '')).lower()})"
                 )
             case "refresh_iterated":
-                self._say(f"refreshing {event.stream_table} (", f", pass {event.detail.get('iteration')}")
+                self._update_lines(
+                    f"refreshing {event.stream_table} (", f", pass {event.detail.get('iteration')}"
+                )
             case "refresh_finished" | "group_committed" | "group_rolled_back" | "skipped":
                 names = [event.stream_table, *event.detail.get("members", ())]
                 for name in names:
-                    self._end(f"refreshing {name} (")
+                    self._remove_lines(f"refreshing {name} (")
 
-    def _begin(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
         with self._lock:
             if line not in self._lines:
-                self._lines[line] = self._progress.add_task(one_line(line), total=None)
+                self._lines[line] = self._progress.add_task(escape_to_one_line(line), total=None)
 
-    def _say(self, start: str, more: str) -> None:
+    def _update_lines(self, start: str, more: str) -> None:
         with self._lock:
             for line, task in self._lines.items():
                 if line.startswith(start):
-                    self._progress.update(task, description=one_line(line + more))
+                    self._progress.update(task, description=escape_to_one_line(line + more))
 
-    def _end(self, start: str) -> None:
+    def _remove_lines(self, start: str) -> None:
         with self._lock:
             for line in [line for line in self._lines if line.startswith(start)]:
                 self._progress.remove_task(self._lines.pop(line))

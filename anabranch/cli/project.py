@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli.app import command, quiet_exit
-from anabranch.cli.exits import ExitCode
-from anabranch.cli.output import text
-from anabranch.cli.selectors import Map, select
+from anabranch.cli.exit_codes import ExitCode
+from anabranch.cli.output import escaped_text
+from anabranch.cli.selectors import DependencyMap, select
 from anabranch.cli.session import Session
 from anabranch.errors import CommandError
 
@@ -36,12 +36,12 @@ def init(
 
     No file is ever overwritten.
     """
-    from anabranch.project.begin import begin_project
+    from anabranch.project.create_project import create_project
 
-    written = begin_project(folder, example=example)
+    written = create_project(folder, example=example)
     steps = ["anabranch apply", "anabranch sql -f load.sql", "anabranch tick", "anabranch status"]
     then = "\n".join(f"  {step}" for step in [f"cd {folder}", *(steps if example else ["anabranch plan"])])
-    session.out.done(
+    session.out.print_done(
         {"folder": str(folder), "files": written}, f"wrote {', '.join(written)}\nWhat comes next:\n{then}"
     )
 
@@ -63,12 +63,12 @@ def plan(
 
     Reads no rows and changes nothing.
     """
-    project = session.project()
-    with _lake_to_look_at(session, project) as lake, session.progress():
+    project = session.load_project()
+    with _open_lake_or_empty(session, project) as lake, session.show_progress():
         found = project.plan(lake)
     if selectors:
-        found = _selected(found, selectors)
-    session.out.result(found, lambda: text(str(found)))
+        found = _restrict_plan(found, selectors)
+    session.out.print_result(found, lambda: escaped_text(str(found)))
     if check and not found.empty:
         raise quiet_exit(ExitCode.CHANGES)
 
@@ -85,42 +85,42 @@ def apply(
 
     All of it happens in one commit, or nothing. It shows the plan and asks first, unless --yes is said.
     """
-    project = session.project()
+    project = session.load_project()
     if not yes and not sys.stdin.isatty():
         raise CommandError("nobody can be asked whether the plan is right", hint="say --yes.")
-    with session.lake_of(project) as lake:
-        with session.progress():
+    with session.open_project_lake(project) as lake:
+        with session.show_progress():
             found = project.plan(lake)
-        if not session.out.json and (not session.out.quiet or not yes):
-            session.out.console.print(text(str(found)))
+        if not session.out.is_json and (not session.out.quiet or not yes):
+            session.out.console.print(escaped_text(str(found)))
         if not found.empty and not yes and not typer.confirm("Apply it?", err=True):
-            session.out.note("nothing was changed")
+            session.out.print_note("nothing was changed")
             raise quiet_exit(ExitCode.FAILED)
-        with session.progress():
+        with session.show_progress():
             done = project.apply(lake, found, drop=not keep)
         said = "" if done.empty else f"\napplied, at lsn {lake.lsn}"
-        if session.out.json or said:
-            session.out.done({"applied": not done.empty, "lsn": lake.lsn, "plan": done}, said)
+        if session.out.is_json or said:
+            session.out.print_done({"applied": not done.empty, "lsn": lake.lsn, "plan": done}, said)
 
 
 @contextmanager
-def _lake_to_look_at(session: Session, project: Project) -> Iterator[Lake]:
+def _open_lake_or_empty(session: Session, project: Project) -> Iterator[Lake]:
     """The lake; one that isn't there yet is not made for a look: an empty one stands for it."""
-    from anabranch.open import CATALOG_FILE
+    from anabranch.connection.open_lake import CATALOG_FILE
 
     location = session.options.lake or project.location
     elsewhere = "://" in location or project.config.catalog is not None or session.options.catalog is not None
     if elsewhere or os.path.isfile(os.path.join(location, CATALOG_FILE)):
-        with session.lake_of(project) as lake:
+        with session.open_project_lake(project) as lake:
             yield lake
         return
     with (
         tempfile.TemporaryDirectory(prefix="anabranch-plan-") as empty,
-        session.lake_of(project, location=empty) as lake,
+        session.open_project_lake(project, location=empty) as lake,
     ):
         yield lake
 
 
-def _selected(found: ProjectPlan, selectors: list[str]) -> ProjectPlan:
+def _restrict_plan(found: ProjectPlan, selectors: list[str]) -> ProjectPlan:
     gone: dict[str, tuple[str, ...]] = dict.fromkeys(found.dropped, ())
-    return found.only(select(selectors, Map({**gone, **found.reads})))
+    return found.only(select(selectors, DependencyMap({**gone, **found.reads})))

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from anabranch.cli import main
-from anabranch.cli.exits import MEANINGS
+from anabranch.cli.exit_codes import MEANINGS
 
 HEAD = """# The commands
 
@@ -28,9 +28,13 @@ They stand before the command or after it.
 def markdown() -> str:
     """The whole reference; the same for the same commands, whatever the environment is."""
     root: Any = typer.main.get_command(main.app)
-    parts = [HEAD, _table([each for each in root.params if each.name not in _TYPERS]), _exit_codes()]
+    parts = [
+        HEAD,
+        _parameter_table([each for each in root.params if each.name not in _TYPERS]),
+        _exit_codes(),
+    ]
     for name in root.list_commands(None):
-        parts += _command(f"anabranch {name}", root.commands[name])
+        parts += _command_section(f"anabranch {name}", root.commands[name])
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 
@@ -43,7 +47,7 @@ def _exit_codes() -> str:
     return f"## Exit codes\n\n| code | meaning |\n|---|---|\n{rows}"
 
 
-def _command(name: str, command: Any) -> Iterator[str]:
+def _command_section(name: str, command: Any) -> Iterator[str]:
     inner = getattr(command, "commands", {})
     shown = [each for each in command.params if not getattr(each, "hidden", False)]
     arguments = [each for each in shown if each.param_type_name == "argument"]
@@ -51,31 +55,33 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield f"## `{name}`"
     if not inner or command.invoke_without_command:
         yield f"    {usage}" + (" [OPTIONS]" if len(shown) > len(arguments) else "")
-    yield _flowing(command.help or "")
+    yield _unwrap_paragraphs(command.help or "")
     if shown:
-        yield _table(shown)
+        yield _parameter_table(shown)
     for word in inner:
-        yield from (part.replace("## `", "### `", 1) for part in _command(f"{name} {word}", inner[word]))
+        yield from (
+            part.replace("## `", "### `", 1) for part in _command_section(f"{name} {word}", inner[word])
+        )
 
 
-def _flowing(text: str) -> str:
+def _unwrap_paragraphs(text: str) -> str:
     """Paragraphs, each on one line."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-def _table(parameters: list[Any]) -> str:
-    rows = "".join(f"| {_names(each)} | {_cell(each)} |\n" for each in parameters)
+def _parameter_table(parameters: list[Any]) -> str:
+    rows = "".join(f"| {_parameter_names(each)} | {_parameter_help(each)} |\n" for each in parameters)
     return f"| | |\n|---|---|\n{rows}"
 
 
-def _names(parameter: Any) -> str:
+def _parameter_names(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{_metavar(parameter)}`"
-    value = "" if parameter.is_flag else f" {_value(parameter)}"
+    value = "" if parameter.is_flag else f" {_value_placeholder(parameter)}"
     return ", ".join(f"`{option}{value}`" for option in sorted(parameter.opts, key=len, reverse=True))
 
 
-def _cell(parameter: Any) -> str:
+def _parameter_help(parameter: Any) -> str:
     said = " ".join((parameter.help or "").split()).replace("|", "\\|")
     default = parameter.default
     if parameter.param_type_name == "argument" or parameter.is_flag or default in (None, "", ()):
@@ -87,7 +93,7 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-def _value(parameter: Any) -> str:
+def _value_placeholder(parameter: Any) -> str:
     if parameter.metavar:
         return str(parameter.metavar)
     described = getattr(parameter, "type_descriptor", None) or getattr(parameter, "type", None)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anabranch.cli.app import command
-from anabranch.cli.inert import one_line
+from anabranch.cli.escape_text import escape_to_one_line
+from anabranch.cli.human_readable import format_duration
 from anabranch.cli.session import Session
-from anabranch.cli.words import span
 from anabranch.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def run(session: Session) -> None:
     --output json, events come as JSON, one on a line. Several schedulers on one lake do no harm: one
     leads, the others wait.
     """
-    with session.lake() as lake:
-        session.out.note("scheduling; Ctrl-C ends it when what is under way is done")
-        with session.progress(), session.watched(Lines(session.out).see):
+    with session.open_lake() as lake:
+        session.out.print_note("scheduling; Ctrl-C ends it when what is under way is done")
+        with session.show_progress(), session.add_watcher(EventPrinter(session.out).print_event):
             lake.run()
-    session.out.note("stopped")
+    session.out.print_note("stopped")
 
 
-class Lines:
+class EventPrinter:
     """A line for every event that says something."""
 
     def __init__(self, out: Output) -> None:
@@ -46,20 +46,20 @@ class Lines:
         self._held: dict[str, str] = {}
         """What was said of those that wait; said once, until it changes."""
 
-    def see(self, event: Event) -> None:
+    def print_event(self, event: Event) -> None:
         """One more event."""
         with self._lock:
-            if event.kind not in TOLD or self._said_before(event):
+            if event.kind not in TOLD or self._is_repetition(event):
                 return
             now = SystemClock().now()
-            if self._out.json:
-                self._out.line(
+            if self._out.is_json:
+                self._out.print_json_line(
                     {"at": now, "event": event.kind, "stream_table": event.stream_table, **event.detail}
                 )
-            elif (line := _line(event)) is not None:
+            elif (line := _format_event(event)) is not None:
                 self._out.console.print(Text.assemble((f"{now:%H:%M:%S}  ", "dim"), line), soft_wrap=True)
 
-    def _said_before(self, event: Event) -> bool:
+    def _is_repetition(self, event: Event) -> bool:
         name = event.stream_table or ""
         if event.kind == "skipped":
             reason = str(event.detail.get("reason"))
@@ -74,7 +74,7 @@ class Lines:
         return False
 
 
-def _line(event: Event) -> Text | None:
+def _format_event(event: Event) -> Text | None:
     name, detail = f"{event.stream_table or '':<28} ", event.detail
     match event.kind:
         case "spark_started":
@@ -82,13 +82,15 @@ def _line(event: Event) -> Text | None:
         case "refresh_finished":
             changed = f"+{detail.get('inserted', 0):,} -{detail.get('deleted', 0):,}"
             return Text.assemble(
-                name, ("refreshed  ", "green"), f"{changed:<16} {span(detail.get('seconds'))}"
+                name, ("refreshed  ", "green"), f"{changed:<16} {format_duration(detail.get('seconds'))}"
             )
         case "group_rolled_back":
-            said = one_line(str(detail.get("error", "")))
+            said = escape_to_one_line(str(detail.get("error", "")))
             return Text.assemble(name, ("failed     ", "bold red"), said)
         case "skipped":
-            return Text.assemble(name, ("held       ", "yellow"), one_line(str(detail.get("reason", ""))))
+            return Text.assemble(
+                name, ("held       ", "yellow"), escape_to_one_line(str(detail.get("reason", "")))
+            )
         case "group_committed":
             members = [str(member) for member in detail.get("members", ())]
             if len(members) > 1:

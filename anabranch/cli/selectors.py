@@ -48,13 +48,13 @@ class Selector:
         """Whether it is a pattern."""
         return _WILD.search(self.pattern) is not None
 
-    def matching(self, names: Iterable[str]) -> list[str]:
+    def matching_names(self, names: Iterable[str]) -> list[str]:
         """The names that it means, before what is around them is taken in."""
         return [name for name in names if fnmatchcase(name, self.pattern)]
 
 
 @dataclass(frozen=True)
-class Map:
+class DependencyMap:
     """Who reads whom: stream tables in the order in which they refresh, each with what it reads."""
 
     inputs: Mapping[str, Sequence[str]]
@@ -65,7 +65,7 @@ class Map:
         return frozenset(name for read in self.inputs.values() for name in read) - self.inputs.keys()
 
 
-def select(selectors: Sequence[str], tables: Map) -> list[str]:
+def select(selectors: Sequence[str], tables: DependencyMap) -> list[str]:
     """The stream tables that any of the selectors means, in the order in which they refresh."""
     readers: dict[str, list[str]] = defaultdict(list)
     for name, read in tables.inputs.items():
@@ -75,19 +75,19 @@ def select(selectors: Sequence[str], tables: Map) -> list[str]:
     for text in selectors:
         selector = Selector.parse(text)
         # What is made from a source is a question that makes sense; a source alone is not selected.
-        starts = selector.matching([*tables.inputs, *tables.sources])
+        starts = selector.matching_names([*tables.inputs, *tables.sources])
         reached = set(starts)
         if selector.upstream:
-            reached |= _reached(starts, tables.inputs)
+            reached |= _reachable_tables(starts, tables.inputs)
         if selector.downstream:
-            reached |= _reached(starts, readers)
+            reached |= _reachable_tables(starts, readers)
         if not reached & tables.inputs.keys():
-            raise _nothing(text, selector, tables)
+            raise _nothing_selected_error(text, selector, tables)
         found |= reached
     return [name for name in tables.inputs if name in found]
 
 
-def _reached(starts: Iterable[str], next_to: Mapping[str, Sequence[str]]) -> set[str]:
+def _reachable_tables(starts: Iterable[str], next_to: Mapping[str, Sequence[str]]) -> set[str]:
     seen: set[str] = set()
     pending = list(starts)
     while pending:
@@ -98,7 +98,9 @@ def _reached(starts: Iterable[str], next_to: Mapping[str, Sequence[str]]) -> set
     return seen
 
 
-def _nothing(text: str, selector: Selector, tables: Map) -> NothingSelected | UnknownStreamTable:
+def _nothing_selected_error(
+    text: str, selector: Selector, tables: DependencyMap
+) -> NothingSelected | UnknownStreamTable:
     if selector.pattern in tables.sources:
         return NothingSelected(
             f'"{selector.pattern}" is a source, and no stream table that is selected comes with it',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,8 @@ from anabranch.errors import CommandError
 
 MAX_TOKEN_BYTES = 4096
 TOKEN_VARIABLE = "ANABRANCH_TOKEN"
+EXTRA = ("fastapi", "starlette", "uvicorn", "prometheus_client")
+"""What `pip install 'anabranch[serve]'` installs."""
 
 
 @command("serve", panel="Refresh")
@@ -41,9 +43,10 @@ def serve(
     Until Ctrl-C or SIGTERM. Without a token one is made, and shown once. The exit code is 0 when it was
     told to stop.
     """
-    token = _token(token_file)
-    with session.lake() as lake:
-        import_module("anabranch.web").serve(
+    token = _read_token(token_file)
+    web = _import_service()
+    with session.open_lake() as lake:
+        web.serve(
             lake,
             host=host,
             port=port,
@@ -54,7 +57,16 @@ def serve(
         )
 
 
-def _token(file: Path | None) -> str | None:
+def _import_service() -> Any:
+    try:
+        return import_module("anabranch.web")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise CommandError("the service is not installed", hint="pip install 'anabranch[serve]'") from error
+
+
+def _read_token(file: Path | None) -> str | None:
     """The token that was chosen; a command line would show it to everybody on the machine."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE) or None

@@ -15,7 +15,7 @@ from anabranch.errors import NoLakeGiven, NoSuchLake
 from anabranch.events import Event, Observer
 
 if TYPE_CHECKING:
-    from anabranch.cli.progress import Work
+    from anabranch.cli.progress import ProgressDisplay
     from anabranch.lake import Lake
     from anabranch.project import Project
 
@@ -71,7 +71,7 @@ class Session:
         )
 
     @contextmanager
-    def lake(self, *, create: bool = False) -> Iterator[Lake]:
+    def open_lake(self, *, create: bool = False) -> Iterator[Lake]:
         """The lake that is meant, open; with `create` it need not be there yet."""
         opened = self._open(create)
         try:
@@ -87,7 +87,7 @@ class Session:
         here = Path.cwd()
         return here if (here / PROJECT_FILE).is_file() else None
 
-    def project(self) -> Project:
+    def load_project(self) -> Project:
         """The project that is meant, read for the environment that is meant."""
         folder = self.project_folder
         if folder is None:
@@ -99,18 +99,18 @@ class Session:
         return load(folder, self.options.env)
 
     @contextmanager
-    def lake_of(self, project: Project, **overrides: Any) -> Iterator[Lake]:
+    def open_project_lake(self, project: Project, **overrides: Any) -> Iterator[Lake]:
         """A project's lake, open; --lake and --catalog say that it is another one."""
         said = {"location": self.options.lake, "catalog": self.options.catalog}
         given = {name: value for name, value in said.items() if value is not None}
-        opened = project.connect(using=self.connect, observer=self.tell, **{**given, **overrides})
+        opened = project.connect(using=self.connect, observer=self.notify_watchers, **{**given, **overrides})
         try:
             yield opened
         finally:
             opened.close()
 
     @contextmanager
-    def watched(self, watcher: Observer) -> Iterator[None]:
+    def add_watcher(self, watcher: Observer) -> Iterator[None]:
         """Tell a watcher what the lake does meanwhile."""
         self.watchers.append(watcher)
         try:
@@ -119,14 +119,14 @@ class Session:
             self.watchers.remove(watcher)
 
     @contextmanager
-    def progress(self, *, total: int | None = None, what: str = "") -> Iterator[Work]:
+    def show_progress(self, *, total: int | None = None, what: str = "") -> Iterator[ProgressDisplay]:
         """Show on a terminal what the lake does meanwhile; with `total`, how much of it is done."""
-        from anabranch.cli.progress import Work
+        from anabranch.cli.progress import ProgressDisplay
 
-        with Work(self.out, total=total, what=what) as work, self.watched(work.see):
+        with ProgressDisplay(self.out, total=total, what=what) as work, self.add_watcher(work.show_event):
             yield work
 
-    def tell(self, event: Event) -> None:
+    def notify_watchers(self, event: Event) -> None:
         """The observer of the lake: passes on to those who watch."""
         for watcher in tuple(self.watchers):
             watcher(event)
@@ -136,7 +136,7 @@ class Session:
         if options.lake is not None:
             if not create and options.catalog is None:
                 _check_is_lake(options.lake, "is the path right? `anabranch sql` creates a lake.")
-            return self.connect(options.lake, catalog=options.catalog, observer=self.tell)
+            return self.connect(options.lake, catalog=options.catalog, observer=self.notify_watchers)
         if self.project_folder is None:
             raise NoLakeGiven(
                 "no lake is given",
@@ -150,12 +150,12 @@ class Session:
         if not create and config.catalog is None and options.catalog is None:
             _check_is_lake(config.lake, "`anabranch apply` creates it.")
         given = {} if options.catalog is None else {"catalog": options.catalog}
-        return connect_to(config, using=self.connect, observer=self.tell, **given)
+        return connect_to(config, using=self.connect, observer=self.notify_watchers, **given)
 
 
 def _check_is_lake(location: str, hint: str) -> None:
     """Few commands make a lake: a mistyped path should not."""
-    from anabranch.open import CATALOG_FILE
+    from anabranch.connection.open_lake import CATALOG_FILE
 
     if "://" in location:
         return

@@ -12,7 +12,7 @@ from anabranch.cli.session import Session
 from anabranch.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from anabranch.looking.settings import SettingInfo
+    from anabranch.inspect.settings import SettingInfo
 
 COLUMNS: list[Column[SettingInfo]] = [
     Column("setting", lambda each: each.name, whole=True),
@@ -26,8 +26,8 @@ COLUMNS: list[Column[SettingInfo]] = [
 @command("settings", panel="Keep house")
 def settings(session: Session) -> None:
     """Every setting: its value, and where that comes from."""
-    with session.lake() as lake:
-        session.out.records(lake.settings(), COLUMNS, none="There are no settings.")
+    with session.open_lake() as lake:
+        session.out.print_records(lake.settings(), COLUMNS, none="There are no settings.")
 
 
 @command("set", panel="Keep house")
@@ -39,9 +39,9 @@ def store(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value.")],
 ) -> None:
     """Store a setting in the lake."""
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         lake.set(key, value)
         (found,) = [each for each in lake.settings() if each.name == key]
-        session.out.done(found, f"{key} = {value}")
+        session.out.print_done(found, f"{key} = {value}")
         if found.origin != "lake":
-            session.out.notice(f"{key} stays {found.value} here: the {found.origin} says so")
+            session.out.print_notice(f"{key} stays {found.value} here: the {found.origin} says so")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from anabranch.cli.answers import answer_document, answered, shown_answer
 from anabranch.cli.app import command
 from anabranch.cli.session import Session
+from anabranch.cli.statement_results import fetch_result, format_result, result_document
 from anabranch.errors import AnabranchError, CommandError
 
 if TYPE_CHECKING:
@@ -45,17 +45,17 @@ def sql(
     if statement is not None and file is not None:
         raise CommandError("there are a statement and a file", hint="give one of them.")
     if statement is None and file is None and sys.stdin.isatty():
-        with session.lake(create=True) as lake:
-            _prompt(session, lake, limit)
+        with session.open_lake(create=True) as lake:
+            _run_prompt(session, lake, limit)
         return
-    found = _statements(_text(statement, file))
+    found = _split_text(_read_text(statement, file))
     if not found:
         raise CommandError("there is no statement to run")
-    with session.lake(create=True) as lake:
-        _run(session, lake, found, limit)
+    with session.open_lake(create=True) as lake:
+        _run_statements(session, lake, found, limit)
 
 
-def _text(statement: str | None, file: Path | None) -> str:
+def _read_text(statement: str | None, file: Path | None) -> str:
     if statement is not None:
         return statement
     try:
@@ -74,35 +74,35 @@ def _text(statement: str | None, file: Path | None) -> str:
         raise CommandError("the statements are not text in UTF-8", detail=f"byte {error.start}.") from error
 
 
-def _statements(text: str) -> list[ScriptStatement]:
+def _split_text(text: str) -> list[ScriptStatement]:
     from anabranch.sql.script import split_statements
 
     return split_statements(text)
 
 
-def _run(session: Session, lake: Lake, found: Sequence[ScriptStatement], limit: int) -> None:
+def _run_statements(session: Session, lake: Lake, found: Sequence[ScriptStatement], limit: int) -> None:
     """A program gets one document, also of what was done before an error."""
     documents: list[dict[str, Any]] = []
     try:
         for each in found:
-            with session.progress():
-                answer = answered(lake.sql(each.in_place), limit)
-            if session.out.json:
-                documents.append({"statement": each.text, **answer_document(answer)})
+            with session.show_progress():
+                answer = fetch_result(lake.sql(each.padded_text), limit)
+            if session.out.is_json:
+                documents.append({"statement": each.text, **result_document(answer)})
             else:
-                session.out.console.print(shown_answer(answer, session.out.console.width))
+                session.out.console.print(format_result(answer, session.out.console.width))
     finally:
-        if session.out.json:
-            session.out.document(documents)
+        if session.out.is_json:
+            session.out.print_document(documents)
 
 
 # -- the prompt -----------------------------------------------------------------------------------
 
 
-def _prompt(session: Session, lake: Lake, limit: int) -> None:
+def _run_prompt(session: Session, lake: Lake, limit: int) -> None:
     """Ask for statements until there are no more; what goes wrong with one ends only that one."""
-    _edit_lines()
-    session.out.note("End a statement with ; and leave with exit or Ctrl-D.")
+    _enable_line_editing()
+    session.out.print_note("End a statement with ; and leave with exit or Ctrl-D.")
     typed = ""
     while True:
         try:
@@ -119,7 +119,7 @@ def _prompt(session: Session, lake: Lake, limit: int) -> None:
         typed += line + "\n"
         # An empty line runs what can't be complete: a quote that is never closed is then an error.
         if _is_complete(typed) or (typed.strip() and not line.strip()):
-            _try(session, lake, typed, limit)
+            _run_reporting_errors(session, lake, typed, limit)
             typed = ""
         elif not typed.strip():
             typed = ""
@@ -127,25 +127,25 @@ def _prompt(session: Session, lake: Lake, limit: int) -> None:
 
 def _is_complete(typed: str) -> bool:
     """Whether it ends with a statement's semicolon, outside of quotes and comments."""
-    from anabranch.sql.lexical import read
+    from anabranch.sql.lexer import lex
 
     try:
-        lexemes = read(typed).lexemes
+        lexemes = lex(typed).lexemes
     except AnabranchError:
         return False
     return bool(lexemes) and lexemes[-1].text == ";"
 
 
-def _try(session: Session, lake: Lake, typed: str, limit: int) -> None:
+def _run_reporting_errors(session: Session, lake: Lake, typed: str, limit: int) -> None:
     try:
-        _run(session, lake, _statements(typed), limit)
+        _run_statements(session, lake, _split_text(typed), limit)
     except AnabranchError as error:
-        session.out.error(error)
+        session.out.print_error(error)
     except KeyboardInterrupt:
         session.out.side.print(Text("interrupted", style="dim"))
 
 
-def _edit_lines() -> None:
+def _enable_line_editing() -> None:
     """Arrow keys and a memory, where Python has them."""
     try:
         import readline

@@ -11,15 +11,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli.app import command
-from anabranch.cli.output import Column, table
-from anabranch.cli.selected import AnySelectors, map_of
+from anabranch.cli.human_readable import format_count, format_duration, format_time
+from anabranch.cli.output import Column, format_table
+from anabranch.cli.select_tables import AnySelectors, dependency_map
 from anabranch.cli.selectors import select
 from anabranch.cli.session import Session
-from anabranch.cli.words import counted, span, when
 
 if TYPE_CHECKING:
+    from anabranch.inspect.status import StreamTableStatus
     from anabranch.lake import Lake
-    from anabranch.looking.status import StreamTableStatus
 
 Pause = threading.Event
 STYLES = {"ACTIVE": "green", "SUSPENDED": "yellow", "INITIALIZING": "cyan", "ERROR": "bold red"}
@@ -38,30 +38,30 @@ def status(
 
     Never starts Spark. With --watch and --output json, every look is a JSON document on a line.
     """
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         if watch:
             _watch(session, lake, names, interval)
         else:
-            found = looked(lake, names)
-            session.out.result(found, lambda: shown(found, session.out.console.width))
+            found = read_status(lake, names)
+            session.out.print_result(found, lambda: format_status(found, session.out.console.width))
 
 
-def looked(lake: Lake, names: Sequence[str] | None) -> list[StreamTableStatus]:
+def read_status(lake: Lake, names: Sequence[str] | None) -> list[StreamTableStatus]:
     """The status of the stream tables that are meant: all, or those that selectors mean."""
     if not names:
         return lake.status()
     graph = lake.graph()
-    wanted = set(select(names, map_of(graph)))
+    wanted = set(select(names, dependency_map(graph)))
     return [node.status for node in graph.nodes if node.status is not None and node.name in wanted]
 
 
-def shown(found: Sequence[StreamTableStatus], width: int) -> RenderableType:
+def format_status(found: Sequence[StreamTableStatus], width: int) -> RenderableType:
     """A row per stream table."""
     if not found:
         return Text("There are no stream tables.", style="dim")
-    trouble = sum(1 for each in found if _trouble(each))
-    summary = counted(len(found), "stream table") + (f", {trouble:,} with a note" if trouble else "")
-    return Group(table(found, COLUMNS, width), Text(summary, style="dim"))
+    trouble = sum(1 for each in found if _format_note(each))
+    summary = format_count(len(found), "stream table") + (f", {trouble:,} with a note" if trouble else "")
+    return Group(format_table(found, COLUMNS, width), Text(summary, style="dim"))
 
 
 def _mode(each: StreamTableStatus) -> str:
@@ -76,7 +76,7 @@ def _schedule(each: StreamTableStatus) -> str:
     return each.effective_schedule
 
 
-def _trouble(each: StreamTableStatus) -> str:
+def _format_note(each: StreamTableStatus) -> str:
     """What a person may have to do something about, the nearest cause first."""
     said: list[str] = []
     if each.last_error:
@@ -96,17 +96,17 @@ COLUMNS: list[Column[StreamTableStatus]] = [
     Column("status", lambda each: each.status, lambda each: STYLES.get(each.status, ""), whole=True),
     Column("mode", _mode, spare=2),
     Column("schedule", _schedule, whole=True),
-    Column("lag", lambda each: span(each.lag_seconds), right=True, whole=True),
+    Column("lag", lambda each: format_duration(each.lag_seconds), right=True, whole=True),
     Column("rows", lambda each: each.rows, right=True, whole=True, spare=3),
-    Column("note", _trouble, lambda each: "yellow"),
+    Column("note", _format_note, lambda each: "yellow"),
 ]
 
 
 def _watch(session: Session, lake: Lake, names: Sequence[str] | None, interval: float) -> None:
     pause = Pause()
-    if session.out.json:
+    if session.out.is_json:
         while not pause.is_set():
-            session.out.line(looked(lake, names))
+            session.out.print_json_line(read_status(lake, names))
             pause.wait(interval)
     # Here, because a single look, which is to be quick, needs none of it.
     from rich.live import Live
@@ -115,7 +115,9 @@ def _watch(session: Session, lake: Lake, names: Sequence[str] | None, interval: 
         console=session.out.console, screen=session.out.console.is_terminal, auto_refresh=False
     ) as live:
         while not pause.is_set():
-            found = looked(lake, names)
-            seen = Text(f"{when(lake.clock.now())} UTC, every {interval:g} s; Ctrl-C ends it", style="dim")
-            live.update(Group(seen, shown(found, session.out.console.width)), refresh=True)
+            found = read_status(lake, names)
+            seen = Text(
+                f"{format_time(lake.clock.now())} UTC, every {interval:g} s; Ctrl-C ends it", style="dim"
+            )
+            live.update(Group(seen, format_status(found, session.out.console.width)), refresh=True)
             pause.wait(interval)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli.app import command, quiet_exit
-from anabranch.cli.exits import ExitCode
+from anabranch.cli.exit_codes import ExitCode
 from anabranch.cli.output import Column
-from anabranch.cli.selected import AnySelectors, selected
+from anabranch.cli.select_tables import AnySelectors, select_stream_tables
 from anabranch.cli.session import Session
 from anabranch.errors import AnabranchError, NothingSelected
 
@@ -57,20 +57,20 @@ def verify(
     """
     if bool(names) == every:
         raise NothingSelected("say which stream tables to check", hint="name some, or say --all.")
-    with session.lake() as lake:
-        wanted = selected(lake, names)
-        with session.progress(total=len(wanted), what="checking") as progress:
+    with session.open_lake() as lake:
+        wanted = select_stream_tables(lake, names)
+        with session.show_progress(total=len(wanted), what="checking") as progress:
             found = []
             for name in wanted:
-                progress.begin(name)
-                found.append(_checked(lake, name))
+                progress.show_current(name)
+                found.append(_try_verify(lake, name))
                 progress.advance()
-    session.out.records(found, COLUMNS, none="There are no stream tables.")
+    session.out.print_records(found, COLUMNS, none="There are no stream tables.")
     if not all(each.ok for each in found):
         raise quiet_exit(ExitCode.FAILED)
 
 
-def _checked(lake: Lake, name: str) -> Outcome:
+def _try_verify(lake: Lake, name: str) -> Outcome:
     try:
         verified = lake.verify(name)
     except AnabranchError as error:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.app import command, subcommands
-from anabranch.cli.completion import sources
+from anabranch.cli.app import add_subcommands, command
+from anabranch.cli.completion import complete_sources
+from anabranch.cli.human_readable import format_duration, format_time
 from anabranch.cli.output import Column
 from anabranch.cli.session import Session
-from anabranch.cli.words import span, when
 
 if TYPE_CHECKING:
-    from anabranch.looking.gates import SourceWatermark, WatermarkGroupInfo
+    from anabranch.inspect.gates import SourceWatermark, WatermarkGroupInfo
 
-watermark = subcommands("watermark", "Say up to which time sources are loaded.", panel="Sources")
+watermark = add_subcommands("watermark", "Say up to which time sources are loaded.", panel="Sources")
 
 
 class Missing(StrEnum):
@@ -28,15 +28,15 @@ class Missing(StrEnum):
 
 WATERMARKS: list[Column[SourceWatermark]] = [
     Column("source", lambda each: each.source),
-    Column("watermark (UTC)", lambda each: when(each.watermark), whole=True),
-    Column("advanced at (UTC)", lambda each: when(each.advanced_at), whole=True),
+    Column("watermark (UTC)", lambda each: format_time(each.watermark), whole=True),
+    Column("advanced at (UTC)", lambda each: format_time(each.advanced_at), whole=True),
     Column("lsn", lambda each: each.lsn, right=True, whole=True),
 ]
 GROUPS: list[Column[WatermarkGroupInfo]] = [
     Column("group", lambda each: each.group_name),
     Column("sources", lambda each: each.sources),
-    Column("tolerance", lambda each: span(each.tolerance_seconds), right=True, whole=True),
-    Column("apart", lambda each: span(each.lag_seconds), right=True, whole=True),
+    Column("tolerance", lambda each: format_duration(each.tolerance_seconds), right=True, whole=True),
+    Column("apart", lambda each: format_duration(each.lag_seconds), right=True, whole=True),
     Column(
         "aligned", lambda each: each.aligned, lambda each: "green" if each.aligned else "yellow", whole=True
     ),
@@ -47,30 +47,32 @@ GROUPS: list[Column[WatermarkGroupInfo]] = [
 @command("advance", within=watermark)
 def advance(
     session: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A source.", autocompletion=sources)],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A source.", autocompletion=complete_sources)
+    ],
     time: Annotated[
         str, typer.Argument(metavar="TIME", help="Such as 2030-01-31 or 2030-01-31T06:00:00Z; never back.")
     ],
 ) -> None:
     """Say that a source is loaded up to a time."""
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         lake.advance_watermark(source, time)
         found = [each for each in lake.watermarks() if each.source == source.lower().removeprefix("main.")]
-        session.out.done(found, f"{source} is loaded up to {when(found[0].watermark)} UTC")
+        session.out.print_done(found, f"{source} is loaded up to {format_time(found[0].watermark)} UTC")
 
 
 @command("list", within=watermark)
 def watermarks(session: Session) -> None:
     """Up to which time each source is loaded."""
-    with session.lake() as lake:
-        session.out.records(lake.watermarks(), WATERMARKS, none="No source has a watermark.")
+    with session.open_lake() as lake:
+        session.out.print_records(lake.watermarks(), WATERMARKS, none="No source has a watermark.")
 
 
 @command("groups", within=watermark)
 def groups(session: Session) -> None:
     """The watermark groups, and whether their sources are aligned."""
-    with session.lake() as lake:
-        session.out.records(lake.watermark_groups(), GROUPS, none="There are no watermark groups.")
+    with session.open_lake() as lake:
+        session.out.print_records(lake.watermark_groups(), GROUPS, none="There are no watermark groups.")
 
 
 @command("create-group", within=watermark)
@@ -78,7 +80,7 @@ def create_group(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The group's name.")],
     members: Annotated[
-        list[str], typer.Argument(metavar="SOURCE…", help="Its sources.", autocompletion=sources)
+        list[str], typer.Argument(metavar="SOURCE…", help="Its sources.", autocompletion=complete_sources)
     ],
     tolerance: Annotated[
         str, typer.Option("--tolerance", metavar="DURATION", help="How far apart they may be.")
@@ -88,10 +90,10 @@ def create_group(
     ] = Missing.gated,
 ) -> None:
     """Declare sources that are read together only while their watermarks are near each other."""
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         lake.create_watermark_group(name, members, tolerance, missing.value)
         found = [each for each in lake.watermark_groups() if each.group_name == name]
-        session.out.done(found, f"created watermark group {name}: {', '.join(members)}")
+        session.out.print_done(found, f"created watermark group {name}: {', '.join(members)}")
 
 
 @command("drop-group", within=watermark)
@@ -99,6 +101,6 @@ def drop_group(
     session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="The group's name.")]
 ) -> None:
     """Let what reads the group's sources go on, however far apart they are."""
-    with session.lake() as lake:
+    with session.open_lake() as lake:
         lake.drop_watermark_group(name)
-        session.out.done({"dropped": name}, f"dropped watermark group {name}")
+        session.out.print_done({"dropped": name}, f"dropped watermark group {name}")

@@ -23,18 +23,18 @@ from anabranch.algebra.plan import (
     Values,
     Window,
 )
-from anabranch.delta.affected import (
-    change_of_groups,
-    change_of_rows,
-    change_of_sets,
+from anabranch.delta.affected_keys import (
+    change_of_aggregate,
+    change_of_distinct,
+    change_of_set_operation,
     change_of_top,
-    change_of_windows,
+    change_of_window,
 )
-from anabranch.delta.groups import Exact, change_of_exact_groups
-from anabranch.delta.join import change_of_join
+from anabranch.delta.exact_aggregate import Exact, change_of_exact_aggregate
+from anabranch.delta.inner_join import change_of_inner_join
 from anabranch.delta.leaves import change_of_scan, change_of_values
 from anabranch.delta.linear import change_of_filter, change_of_generate, change_of_project, change_of_union
-from anabranch.delta.outer_join import change_of_full_join, change_of_preserved
+from anabranch.delta.outer_join import change_of_full_join, change_of_left_semi_anti_join
 
 
 def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
@@ -47,10 +47,10 @@ def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
     def change(part: Plan) -> Plan:
         found = done.get(part)
         if found is None:
-            found = done[part] = _change(part)
+            found = done[part] = apply_rule(part)
         return found
 
-    def _change(part: Plan) -> Plan:
+    def apply_rule(part: Plan) -> Plan:
         match part:
             case Scan():
                 return change_of_scan(part)
@@ -65,24 +65,24 @@ def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
             case Generate():
                 return change_of_generate(part, change)
             case Join(kind="inner"):
-                return change_of_join(part, change)
+                return change_of_inner_join(part, change)
             case Join(kind="full"):
                 return change_of_full_join(part, change)
             case Join():
-                return change_of_preserved(part, change)
+                return change_of_left_semi_anti_join(part, change)
             case Aggregate():
                 state = exact(part) if exact is not None and part.keys else None
                 return (
-                    change_of_groups(part, change)
+                    change_of_aggregate(part, change)
                     if state is None
-                    else change_of_exact_groups(part, state, change)
+                    else change_of_exact_aggregate(part, state, change)
                 )
             case Distinct():
-                return change_of_rows(part, change)
+                return change_of_distinct(part, change)
             case SetOp():
-                return change_of_sets(part, change)
+                return change_of_set_operation(part, change)
             case Window():
-                return change_of_windows(part, change)
+                return change_of_window(part, change)
             case Top():
                 return change_of_top(part)
         raise TypeError(f"{type(part).__name__} is part of a change, not of a query")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anabranch.algebra.plan import Filter, Generate, Plan, Project, UnionAll
-from anabranch.delta.ends import Change
+from anabranch.delta.interval_ends import Change
 
 
 def change_of_filter(plan: Filter, change: Change) -> Plan:

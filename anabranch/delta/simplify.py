@@ -1,4 +1,4 @@
-"""Making a plan smaller without changing what it means. The pipeline is a list of passes.
+"""Making a plan smaller without changing what it means, by a list of rewrites.
 
 What is known when a refresh is planned goes in first: a table that didn't change has no change,
 and is the same at both ends. Most of a change plan vanishes with that.
@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from anabranch.algebra.plan import (
     Aggregate,
-    At,
     Delta,
     Distinct,
     Filter,
     Generate,
+    IntervalEnd,
     Join,
     Negate,
     Net,
@@ -32,26 +32,26 @@ from anabranch.algebra.plan import (
     empty,
     is_empty,
 )
-from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import TRUE, Ref
-from anabranch.delta.one_end import from_one_end
-from anabranch.delta.order import narrow_partners, small_first
-from anabranch.delta.restrict import push_restrictions
-from anabranch.delta.together import NOTHING, Known
+from anabranch.algebra.transform import transform_up
+from anabranch.delta.join_order import reduce_right_sides, reorder_joins
+from anabranch.delta.push_semi_joins import push_semi_joins
+from anabranch.delta.since_from_until import derive_since_from_until
+from anabranch.delta.single_partition import NOTHING, RelationFacts
 
 
-def simplify(plan: Plan, *, changed: Collection[str] | None = None, known: Known = NOTHING) -> Plan:
+def simplify(plan: Plan, *, changed: Collection[str] | None = None, known: RelationFacts = NOTHING) -> Plan:
     """The same Z-set by a smaller plan, given which tables changed (None: any may have), and what is known
     of the sizes of what it reads.
     """
     passes: list[Callable[[Plan], Plan]] = [
         lambda part: specialise(part, changed),
         drop_empty,
-        push_restrictions,
+        push_semi_joins,
         drop_empty,
-        lambda part: narrow_partners(part, known),
-        lambda part: from_one_end(part, known),
-        lambda part: small_first(part, known),
+        lambda part: reduce_right_sides(part, known),
+        lambda part: derive_since_from_until(part, known),
+        lambda part: reorder_joins(part, known),
     ]
     for one in passes:
         plan = one(plan)
@@ -63,24 +63,24 @@ def specialise(plan: Plan, changed: Collection[str] | None) -> Plan:
     if changed is None:
         return plan
 
-    def known(part: Plan) -> Plan:
+    def specialise_leaf(part: Plan) -> Plan:
         match part:
             case Delta(table) if table not in changed:
                 return empty(part.names)
-            case Scan(table, _, At.SINCE) if table not in changed:
-                return replace(part, at=At.UNTIL)
+            case Scan(table, _, IntervalEnd.SINCE) if table not in changed:
+                return replace(part, at=IntervalEnd.UNTIL)
             case _:
                 return part
 
-    return rebuild(plan, known)
+    return transform_up(plan, specialise_leaf)
 
 
 def drop_empty(plan: Plan) -> Plan:
     """What is made of nothing is nothing; what does nothing is left out."""
-    return rebuild(plan, _smaller)
+    return transform_up(plan, _simplify_node)
 
 
-def _smaller(plan: Plan) -> Plan:
+def _simplify_node(plan: Plan) -> Plan:
     match plan:
         case Filter(source, condition) if condition == TRUE:
             return source
@@ -89,7 +89,7 @@ def _smaller(plan: Plan) -> Plan:
         case Net(Net() | Support() | Distinct() as source) | Support(Support() | Distinct() as source):
             return source
         case Support(Net(Delta() as source)):
-            # The rows of a change are handed over added up.
+            # The rows of a `Delta` are net already.
             return Support(source)
         case Negate(Negate(source)):
             return source
@@ -100,9 +100,9 @@ def _smaller(plan: Plan) -> Plan:
         case Aggregate(source, keys) | Tally(source, keys):
             return empty(plan.names) if is_empty(source) and keys else plan
         case UnionAll():
-            return _union(plan)
+            return _simplify_union(plan)
         case Join():
-            return _join(plan)
+            return _simplify_join(plan)
         case SetOp(left, right, kind):
             nothing = is_empty(left) or (kind == "intersect" and is_empty(right))
             return empty(plan.names) if nothing else plan
@@ -110,7 +110,7 @@ def _smaller(plan: Plan) -> Plan:
             return plan
 
 
-def _join(plan: Join) -> Plan:
+def _simplify_join(plan: Join) -> Plan:
     left, right = is_empty(plan.left), is_empty(plan.right)
     match plan.kind:
         case "inner" | "semi":
@@ -124,11 +124,11 @@ def _join(plan: Join) -> Plan:
     return plan.left if plan.kind == "anti" and right else plan
 
 
-def _union(plan: UnionAll) -> Plan:
+def _simplify_union(plan: UnionAll) -> Plan:
     """Flat, without empty parts, and without a part that another one takes back."""
     parts: list[Plan] = []
     for part in plan.parts:
-        for inner in _flat(part):
+        for inner in _flatten_union(part):
             opposite = inner.input if isinstance(inner, Negate) else Negate(inner)
             if is_empty(inner):
                 continue
@@ -144,13 +144,13 @@ def _union(plan: UnionAll) -> Plan:
     return Project(whole, tuple((new, Ref(old)) for new, old in zip(plan.names, whole.names, strict=True)))
 
 
-def _flat(part: Plan) -> list[Plan]:
+def _flatten_union(part: Plan) -> list[Plan]:
     match part:
         case UnionAll(parts):
-            return [inner for one in parts for inner in _flat(one)]
+            return [inner for one in parts for inner in _flatten_union(one)]
         case Negate(UnionAll(parts)):
-            return [inner for one in parts for inner in _flat(Negate(one))]
+            return [inner for one in parts for inner in _flatten_union(Negate(one))]
         case Negate(Negate(source)):
-            return _flat(source)
+            return _flatten_union(source)
         case _:
             return [part]

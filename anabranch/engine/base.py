@@ -1,6 +1,6 @@
-"""What the rest of the system asks of the thing that computes rows.
+"""The protocol of an engine, which computes rows.
 
-A `Frame` is the engine's own lazy table (for Spark, a DataFrame); nobody outside looks inside.
+A `Frame` is the engine's own lazy table (for Spark, a DataFrame), opaque to everybody else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from anabranch.render.dialect import Dialect
+from anabranch.engine.render.dialect import Dialect
 from anabranch.schema import Schema
 
 Frame = Any
@@ -17,23 +17,23 @@ Frame = Any
 
 @dataclass(frozen=True)
 class Checksum:
-    """What a frame's rows amount to, whatever their order."""
+    """A checksum of a frame's rows, whatever their order."""
 
     rows: int
     sum: str | None
 
 
-class Stored(Protocol):
-    """A Parquet file, some of whose rows position delete files may mark as gone: those are not read."""
+class FileWithDeletes(Protocol):
+    """A Parquet file and its position delete files: deleted rows are not read."""
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """The path of the file."""
         ...
 
     @property
     def deletes(self) -> tuple[str, ...]:
-        """Where the delete files are; none, if all rows count."""
+        """The paths of its delete files; none, if all rows count."""
         ...
 
 
@@ -47,10 +47,10 @@ class Engine(Protocol):
 
     @property
     def statements(self) -> int:
-        """How many statements it has run so far: each one computed rows, and kept or returned them."""
+        """How many statements it has run so far; each computed rows, and stored or returned them."""
         ...
 
-    def owns(self, value: object) -> bool:
+    def is_own_frame(self, value: object) -> bool:
         """Whether a value is one of this engine's frames."""
         ...
 
@@ -62,47 +62,55 @@ class Engine(Protocol):
         """The types of a frame's columns, as Spark names them."""
         ...
 
-    def checksum(self, frame: Frame, schema: Schema) -> Checksum:
+    def compute_checksum(self, frame: Frame, schema: Schema) -> Checksum:
         """How many rows a frame has, and a number that is the same for the same rows in any order."""
         ...
 
-    def difference(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
+    def count_differences(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
         """How many rows, as bags, are only in the left frame, and how many only in the right."""
         ...
 
-    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> Frame:
+    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         ...
 
-    def weighted(
-        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
+    def net_change(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
         ...
 
-    def change(
-        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
+    def change_rows(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
     ) -> Frame:
         """The same rows with their weight in `__weight`; added up only where some may cancel."""
         ...
 
-    def to_change(self, frame: Frame, schema: Schema, table: str) -> Frame:
-        """A query's weighted rows (`__w`; without it, each counts one) in a table's columns."""
+    def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
         ...
 
-    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> Frame:
-        """File and position of the stored rows that change files take away."""
+    def locate_rows(self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema) -> Frame:
+        """File and position of the stored rows that change files delete."""
         ...
 
-    def matchable(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
+    def rows_with_keys(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
         """The stored rows that agree in all keys with a row of a small frame."""
         ...
 
-    def spelled(self, weighted: Frame) -> Frame:
+    def with_change_type(self, weighted: Frame) -> Frame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         ...
 
-    def query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
+    def run_query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
         """Run a statement in which `{placeholder}` stands for a relation."""
         ...
 
@@ -110,31 +118,31 @@ class Engine(Protocol):
         """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
         ...
 
-    def collected(self, frame: Frame) -> Any | None:
-        """The rows of a frame as Arrow data, computed now; None if they are too many, or wouldn't come back
-        as they went."""
+    def collect(self, frame: Frame) -> Any | None:
+        """The rows of a frame as Arrow data, computed now; None if they are too many, or Arrow would
+        change their types."""
         ...
 
     def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
         """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
         ...
 
-    def renamed(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
+    def rename_columns(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
         """A frame whose columns get these names, in order."""
         ...
 
-    def row_changes(self, frame: Frame, schema: Schema, table: str) -> Frame:
+    def change_from_actions(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """From actions per row (see `sql.row_changes`) to weighted rows with file and position."""
         ...
 
-    def rewritten(
-        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
+    def rows_after_rewrite(
+        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> Frame:
-        """The rows of touched files but those at the positions in `gone`, and those that changes add."""
+        """The rows of touched files without the positions in `gone`, and those that changes add."""
         ...
 
-    def kept(self, frame: Frame, folder: str, *, few: bool) -> Frame:
-        """The rows of a frame, computed once: held here if they are few, else written to a new folder."""
+    def materialise(self, frame: Frame, folder: str, *, few: bool) -> Frame:
+        """The rows of a frame, computed once: kept in memory if few, else written to a new folder."""
         ...
 
     def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:
@@ -142,5 +150,5 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what this engine started itself."""
+        """Stop what this engine started itself."""
         ...

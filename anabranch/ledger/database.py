@@ -1,8 +1,8 @@
 """One database, SQLite or PostgreSQL, with two kinds of transaction.
 
-`reading()` sees one moment of the database and blocks nobody. `writing()` is serialised with every
+`begin_read()` sees one snapshot of the database and blocks nobody. `begin_write()` is serialised with every
 other writer: SQLite takes its write lock at BEGIN (a deferred transaction that upgrades fails under
-contention however long it waits), PostgreSQL locks the lake's one row. Numbers handed out inside it
+contention however long it waits), PostgreSQL locks the lake's one row. Numbers assigned inside it
 are therefore in the order in which they become visible.
 """
 
@@ -34,43 +34,43 @@ class Database:
     """A pool of connections to the catalog database."""
 
     def __init__(self, url: str, *, timeout: timedelta) -> None:
-        self.url = _checked(url)
+        self.url = _parse_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._seconds = timeout.total_seconds()
         self.engine = self._sqlite_engine() if self.is_sqlite else self._postgres_engine()
 
-    def shown(self) -> str:
+    def format_url(self) -> str:
         """The address without its password, and without options, where one could stand too."""
         return self.url.set(query={}).render_as_string(hide_password=True)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment of the database."""
-        with self._translated(), self._transaction("read") as connection:
+    def begin_read(self) -> Iterator[Connection]:
+        """A transaction that sees one snapshot of the database."""
+        with self._translate_errors(), self._begin("read") as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that no other `writing` overlaps; committed at the end, else rolled back."""
-        with self._translated(), self.committing() as connection:
+    def begin_write(self) -> Iterator[Connection]:
+        """A transaction that no other `begin_write` overlaps; committed at the end, else rolled back."""
+        with self._translate_errors(), self.begin_commit() as connection:
             yield connection
 
     @contextmanager
-    def committing(self) -> Iterator[Connection]:
-        """The same for those who must find out what became of it.
+    def begin_commit(self) -> Iterator[Connection]:
+        """As `begin_write`, for callers that must find out whether it was committed.
 
-        An error of the database comes out as it is once the transaction may have done something.
+        An error of the database is raised as it is once the transaction may have done something.
         """
-        with self._transaction("write") as connection:
+        with self._begin("write") as connection:
             if not self.is_sqlite:
-                with self._translated():
+                with self._translate_errors():
                     connection.execute(select(tables.lake.c.id).with_for_update())
             yield connection
 
     @contextmanager
-    def migrating(self) -> Iterator[Connection]:
+    def begin_migration(self) -> Iterator[Connection]:
         """A transaction for changing the tables themselves; one process at a time."""
-        with self._translated(), self._transaction("write") as connection:
+        with self._translate_errors(), self._begin("write") as connection:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(7263180345)"))
             yield connection
@@ -95,7 +95,7 @@ class Database:
                         for _ in driver.notifies(timeout=patience, stop_after=1):
                             heard()
             except (DBAPIError, Error):
-                # Lost; those who wait look for themselves now and then.
+                # The connection is lost; waiting schedulers also read the lsn now and then.
                 over.wait(patience)
 
     def close(self) -> None:
@@ -103,29 +103,29 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def _transaction(self, mode: str) -> Iterator[Connection]:
+    def _begin(self, mode: str) -> Iterator[Connection]:
         options: dict[str, Any] = {_MODE: mode}
         if not self.is_sqlite:
             options["isolation_level"] = "REPEATABLE READ" if mode == "read" else "READ COMMITTED"
-        with self._translated():
+        with self._translate_errors():
             connection = self.engine.connect().execution_options(**options)
         with connection:
-            with self._translated():
+            with self._translate_errors():
                 transaction = connection.begin()
             with transaction:
                 yield connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise self._unavailable(error) from error
+            raise self._unavailable_error(error) from error
 
-    def _unavailable(self, error: DBAPIError) -> CatalogUnavailable:
+    def _unavailable_error(self, error: DBAPIError) -> CatalogUnavailable:
         reason = str(error.orig).strip().splitlines()
         return CatalogUnavailable(
-            f"the catalog database {self.shown()} can't be used",
+            f"the catalog database {self.format_url()} can't be used",
             detail=(reason[0] if reason else type(error.orig).__name__) + ".",
             hint=f"it was tried for up to {self._seconds:g} s (setting catalog_timeout).",
         )
@@ -182,7 +182,7 @@ def _enter_wal(cursor: sqlite3.Cursor) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
 
 
-def _checked(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, select, update
 
-from anabranch.gates.readiness import Gate
 from anabranch.ledger import tables as t
-from anabranch.ledger.moments import from_micros, to_micros
+from anabranch.ledger.timestamps import from_micros, to_micros
 from anabranch.names import TableName
+from anabranch.streams.source_readiness import Gate
 
 MAX_GATED_BY = 255
 
@@ -19,7 +19,7 @@ MAX_GATED_BY = 255
 def read_gates(connection: Connection) -> dict[TableName, Gate]:
     """Every gate, shut or open, by the name of its source."""
     rows = connection.execute(select(t.gates).order_by(t.gates.c.namespace, t.gates.c.name))
-    found = [_gate(row) for row in rows]
+    found = [_gate_from_row(row) for row in rows]
     return {gate.source: gate for gate in found}
 
 
@@ -29,7 +29,7 @@ def shut_gate(connection: Connection, source: TableName, *, now: datetime, by: s
     if before is not None and before.gated:
         if before.auto_ungate == auto:
             return False
-        connection.execute(update(t.gates).where(_is(source)).values(auto_ungate=int(auto)))
+        connection.execute(update(t.gates).where(_source_condition(source)).values(auto_ungate=int(auto)))
         return True
     values = {
         "gated": 1,
@@ -42,24 +42,28 @@ def shut_gate(connection: Connection, source: TableName, *, now: datetime, by: s
     if before is None:
         connection.execute(insert(t.gates).values(namespace=source.namespace, name=source.table, **values))
     else:
-        connection.execute(update(t.gates).where(_is(source)).values(**values))
+        connection.execute(update(t.gates).where(_source_condition(source)).values(**values))
     return True
 
 
 def open_gate(connection: Connection, source: TableName, *, now: datetime, auto: bool = False) -> bool:
     """Ungate a source; whether it was gated. `auto`: only if the first watermark is to open it."""
-    shut = [_is(source), t.gates.c.gated == 1]
+    shut = [_source_condition(source), t.gates.c.gated == 1]
     if auto:
         shut.append(t.gates.c.auto_ungate == 1)
     changed = connection.execute(update(t.gates).where(*shut).values(gated=0, ungated_at=to_micros(now)))
     return changed.rowcount == 1
 
 
-def note_told(connection: Connection, gates: Iterable[Gate]) -> list[Gate]:
+def mark_gates_reported(connection: Connection, gates: Iterable[Gate]) -> list[Gate]:
     """Remember that somebody is told of these; those of which nobody was, and which are still the same."""
     fresh = []
     for gate in gates:
-        same = (_is(gate.source), t.gates.c.gated == 1, t.gates.c.gated_at == to_micros(gate.gated_at))
+        same = (
+            _source_condition(gate.source),
+            t.gates.c.gated == 1,
+            t.gates.c.gated_at == to_micros(gate.gated_at),
+        )
         changed = connection.execute(update(t.gates).where(*same, t.gates.c.told == 0).values(told=1))
         if changed.rowcount == 1:
             fresh.append(gate)
@@ -68,17 +72,17 @@ def note_told(connection: Connection, gates: Iterable[Gate]) -> list[Gate]:
 
 def read_gate(connection: Connection, source: TableName) -> Gate | None:
     """One source's gate, if it has or had one."""
-    row = connection.execute(select(t.gates).where(_is(source))).one_or_none()
-    return None if row is None else _gate(row)
+    row = connection.execute(select(t.gates).where(_source_condition(source))).one_or_none()
+    return None if row is None else _gate_from_row(row)
 
 
-def _is(source: TableName) -> ColumnElement[bool]:
+def _source_condition(source: TableName) -> ColumnElement[bool]:
     return and_(t.gates.c.namespace == source.namespace, t.gates.c.name == source.table)
 
 
-def _gate(row: Any) -> Gate:
+def _gate_from_row(row: Any) -> Gate:
     return Gate(
-        source=TableName.stored(row.namespace, row.name),
+        source=TableName.intern(row.namespace, row.name),
         gated=bool(row.gated),
         gated_at=from_micros(row.gated_at),
         gated_by=row.gated_by,

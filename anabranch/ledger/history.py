@@ -10,16 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select
 
 from anabranch.ledger import tables as t
-from anabranch.ledger.moments import from_micros, to_micros
-from anabranch.ledger.streams import (
-    Read,
-    StreamTable,
-    parse_frontier,
-    parse_reads,
-    show_frontier,
-    show_reads,
-)
+from anabranch.ledger.stream_tables import format_frontier, format_reads, parse_frontier, parse_reads
+from anabranch.ledger.timestamps import from_micros, to_micros
 from anabranch.names import TableName
+from anabranch.streams.stream_table import Read, StreamTable
 
 FULL, DIFFERENTIAL, REINITIALIZE = "FULL", "DIFFERENTIAL", "REINITIALIZE"
 IMMEDIATE, NO_DATA, SKIP = "IMMEDIATE", "NO_DATA", "SKIP"
@@ -60,7 +54,7 @@ class Refresh:
     refresh_id: int = 0
 
 
-def unmoved(
+def no_progress_entry(
     stream: StreamTable, action: str, status: str, reason: str | None, now: datetime, initiated_by: str
 ) -> Refresh:
     """An entry for a stream table that stays where it is."""
@@ -80,14 +74,14 @@ def unmoved(
 
 
 def add_refreshes(connection: Connection, refreshes: Iterable[Refresh]) -> None:
-    """Enter them, in order. Inside a `writing` transaction no two get the same number."""
+    """Enter them, in order. Inside a `begin_write` transaction no two get the same number."""
     entries = list(refreshes)
     if not entries:
         return
     first = int(connection.scalar(select(func.max(t.history.c.refresh_id))) or 0) + 1
     connection.execute(
         insert(t.history),
-        [_values(replace(entry, refresh_id=first + place)) for place, entry in enumerate(entries)],
+        [_row_values(replace(entry, refresh_id=first + place)) for place, entry in enumerate(entries)],
     )
 
 
@@ -96,7 +90,7 @@ def read_refreshes(connection: Connection, name: TableName | None, limit: int) -
     wanted = select(t.history).order_by(t.history.c.refresh_id.desc()).limit(limit)
     if name is not None:
         wanted = wanted.where(t.history.c.namespace == name.namespace, t.history.c.name == name.table)
-    return [_refresh(row) for row in connection.execute(wanted)]
+    return [_refresh_from_row(row) for row in connection.execute(wanted)]
 
 
 def forget_refreshes(connection: Connection, before: datetime) -> None:
@@ -104,7 +98,7 @@ def forget_refreshes(connection: Connection, before: datetime) -> None:
     connection.execute(delete(t.history).where(t.history.c.finished_at < to_micros(before)))
 
 
-def _values(entry: Refresh) -> dict[str, Any]:
+def _row_values(entry: Refresh) -> dict[str, Any]:
     return {
         "refresh_id": entry.refresh_id,
         "namespace": entry.stream_table.namespace,
@@ -121,9 +115,9 @@ def _values(entry: Refresh) -> dict[str, Any]:
         "rows_read": entry.rows_read,
         "rows_stored": entry.rows_stored,
         "tick_watermark_lsn": entry.tick_watermark_lsn,
-        "since": show_frontier(entry.since),
-        "until": show_frontier(entry.until),
-        "reads": show_reads(entry.reads),
+        "since": format_frontier(entry.since),
+        "until": format_frontier(entry.until),
+        "reads": format_reads(entry.reads),
         "lsn": entry.lsn,
         "group_id": entry.group_id,
         "epoch": entry.epoch,
@@ -135,7 +129,7 @@ def _values(entry: Refresh) -> dict[str, Any]:
     }
 
 
-def _refresh(row: Any) -> Refresh:
+def _refresh_from_row(row: Any) -> Refresh:
     return Refresh(
         refresh_id=row.refresh_id,
         stream_table=TableName(row.namespace, row.name),

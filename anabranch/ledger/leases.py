@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import Connection, insert, select, update
 
 from anabranch.ledger import tables as t
-from anabranch.ledger.moments import to_micros
 from anabranch.ledger.records import Fence
+from anabranch.ledger.timestamps import to_micros
 
 
 def take_lease(
@@ -35,7 +35,7 @@ def take_lease(
     return Fence(lease, term)
 
 
-def holds(connection: Connection, fence: Fence) -> bool:
+def is_fence_valid(connection: Connection, fence: Fence) -> bool:
     """Whether the lease is still in that term."""
     term = connection.scalar(select(t.leases.c.term).where(t.leases.c.name == fence.lease))
     return term == fence.term

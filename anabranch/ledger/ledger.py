@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from anabranch.ledger import tables as t
-from anabranch.ledger.moments import from_micros, to_micros
-from anabranch.ledger.records import Commit, Moment, TableRecord, Version, read_schema, show_schema
-from anabranch.ledger.remembered import Remembered
+from anabranch.ledger.records import Commit, TableRecord, format_schema, parse_schema
+from anabranch.ledger.row_cache import RowCache
+from anabranch.ledger.timestamps import from_micros, to_micros
 from anabranch.ledger.watermarks import forget_watermark
 from anabranch.names import TableName
 from anabranch.schema import Schema
+from anabranch.streams.versions import LakeVersion, TableVersion
 
 CATALOG_NAME = "anabranch"
+
+# What every write and refresh asks for is built once: building a statement takes longer than running it.
+_CURRENT_LSN = select(t.lake.c.lsn)
+_FLOOR_LSN = select(t.lake.c.floor_lsn)
 
 
 # -- the lake -------------------------------------------------------------------------------------
@@ -31,20 +37,20 @@ def ensure_lake(connection: Connection, lake_id: str, warehouse: str) -> str:
     return warehouse
 
 
-def warehouse_of(connection: Connection) -> str | None:
+def read_warehouse(connection: Connection) -> str | None:
     """Where the lake keeps its files, if the lake exists."""
     found = connection.scalar(select(t.lake.c.warehouse))
     return None if found is None else str(found)
 
 
-def current_lsn(connection: Connection) -> int:
+def read_current_lsn(connection: Connection) -> int:
     """The number of the newest commit."""
-    return int(connection.execute(select(t.lake.c.lsn)).scalar_one())
+    return int(connection.execute(_CURRENT_LSN).scalar_one())
 
 
-def floor_lsn(connection: Connection) -> int:
+def read_floor_lsn(connection: Connection) -> int:
     """The oldest lsn that is still promised to be readable."""
-    return int(connection.execute(select(t.lake.c.floor_lsn)).scalar_one())
+    return int(connection.execute(_FLOOR_LSN).scalar_one())
 
 
 def raise_floor(connection: Connection, lsn: int) -> None:
@@ -52,34 +58,34 @@ def raise_floor(connection: Connection, lsn: int) -> None:
     connection.execute(update(t.lake).where(t.lake.c.floor_lsn < lsn).values(floor_lsn=lsn))
 
 
-def next_lsn(connection: Connection, *, attempt: str, kind: str, now: datetime) -> int:
+def take_next_lsn(connection: Connection, *, attempt: str, kind: str, now: datetime) -> int:
     """Number this transaction, and remember under which attempt."""
     connection.execute(update(t.lake).values(lsn=t.lake.c.lsn + 1))
-    lsn = current_lsn(connection)
+    lsn = read_current_lsn(connection)
     connection.execute(insert(t.commits).values(lsn=lsn, committed_at=to_micros(now), kind=kind))
     connection.execute(insert(t.attempts).values(attempt=attempt, lsn=lsn, decided_at=to_micros(now)))
     return lsn
 
 
-def lsn_of_attempt(connection: Connection, attempt: str) -> int | None:
+def read_attempt_lsn(connection: Connection, attempt: str) -> int | None:
     """The lsn under which an attempt was committed, or None."""
     found = connection.scalar(select(t.attempts.c.lsn).where(t.attempts.c.attempt == attempt))
     return None if found is None else int(found)
 
 
-def commit_at(connection: Connection, lsn: int) -> Commit | None:
+def read_commit(connection: Connection, lsn: int) -> Commit | None:
     """The commit of that number, while it is remembered."""
     row = connection.execute(select(t.commits).where(t.commits.c.lsn == lsn)).one_or_none()
     return None if row is None else Commit(row.lsn, from_micros(row.committed_at), row.kind)
 
 
-def recent_commits(connection: Connection, limit: int) -> list[Commit]:
+def read_recent_commits(connection: Connection, limit: int) -> list[Commit]:
     """The newest commits, newest first."""
     rows = connection.execute(select(t.commits).order_by(t.commits.c.lsn.desc()).limit(limit))
     return [Commit(row.lsn, from_micros(row.committed_at), row.kind) for row in rows]
 
 
-def lsn_before(connection: Connection, moment: datetime) -> int:
+def read_lsn_before(connection: Connection, moment: datetime) -> int:
     """The newest lsn committed at or before `moment` (0 if none is)."""
     newest = select(func.max(t.commits.c.lsn)).where(t.commits.c.committed_at <= to_micros(moment))
     return int(connection.scalar(newest) or 0)
@@ -90,6 +96,12 @@ def lsn_before(connection: Connection, moment: datetime) -> int:
 
 def read_tables(connection: Connection, *, moved: bool = False) -> list[TableRecord]:
     """Every table that isn't dropped, with what the Iceberg catalog says of it; or those that moved."""
+    # All at once: one by one, a database's own interface is most of what rows cost.
+    return list(map(_record_from_row, connection.execute(_tables_statement(moved)).all()))
+
+
+@cache
+def _tables_statement(moved: bool) -> Select[Any]:
     pointer = t.iceberg_tables
     query = (
         select(t.tables, pointer.c.metadata_location.label("pointer"))
@@ -108,17 +120,16 @@ def read_tables(connection: Connection, *, moved: bool = False) -> list[TableRec
     )
     if moved:
         query = query.where(pointer.c.metadata_location.is_distinct_from(t.tables.c.metadata_location))
-    # All at once: one by one, a database's own interface is most of what rows cost.
-    return list(map(_record, connection.execute(query).all()))
+    return query
 
 
-@Remembered
-def _record(row: Any) -> TableRecord:
+@RowCache
+def _record_from_row(row: Any) -> TableRecord:
     return TableRecord(
         table_id=row.table_id,
-        name=TableName.stored(row.namespace, row.name),
+        name=TableName.intern(row.namespace, row.name),
         kind=row.kind,
-        schema=read_schema(row.schema),
+        schema=parse_schema(row.schema),
         created_lsn=row.created_lsn,
         metadata_location=row.metadata_location,
         head_lsn=row.head_lsn,
@@ -128,15 +139,21 @@ def _record(row: Any) -> TableRecord:
     )
 
 
-def foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:
+def read_foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:
     """Namespace, name and pointer of Iceberg tables that the ledger doesn't know."""
+    rows = connection.execute(_foreign_pointers_statement())
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+@cache
+def _foreign_pointers_statement() -> Select[Any]:
     pointer = t.iceberg_tables
     known = select(t.tables.c.table_id).where(
         t.tables.c.namespace == pointer.c.table_namespace,
         t.tables.c.name == pointer.c.table_name,
         t.tables.c.dropped_lsn.is_(None),
     )
-    rows = connection.execute(
+    return (
         select(pointer.c.table_namespace, pointer.c.table_name, pointer.c.metadata_location)
         .where(
             pointer.c.catalog_name == CATALOG_NAME,
@@ -146,16 +163,15 @@ def foreign_pointers(connection: Connection) -> list[tuple[str, str, str]]:
         )
         .order_by(pointer.c.table_namespace, pointer.c.table_name)
     )
-    return [(row[0], row[1], row[2]) for row in rows]
 
 
-def newest_moment(connection: Connection, records: Iterable[TableRecord]) -> Moment:
+def newest_lake_version(connection: Connection, records: Iterable[TableRecord]) -> LakeVersion:
     """All tables as of now, given the records read in the same transaction."""
     versions = {record.name: record.version for record in records}
-    return Moment(current_lsn(connection), floor_lsn(connection), versions)
+    return LakeVersion(read_current_lsn(connection), read_floor_lsn(connection), versions)
 
 
-def moment_at(connection: Connection, lsn: int) -> Moment:
+def lake_version_at(connection: Connection, lsn: int) -> LakeVersion:
     """All tables as of `lsn`: those that existed then, each at its newest version by then."""
     newest = (
         select(t.versions.c.table_id, func.max(t.versions.c.lsn).label("lsn"))
@@ -183,11 +199,11 @@ def moment_at(connection: Connection, lsn: int) -> Moment:
         )
     )
     versions = {
-        TableName.stored(row.namespace, row.name): Version(
+        TableName.intern(row.namespace, row.name): TableVersion(
             table_id=row.table_id,
-            name=TableName.stored(row.namespace, row.name),
+            name=TableName.intern(row.namespace, row.name),
             kind=row.kind,
-            schema=read_schema(row.schema),
+            schema=parse_schema(row.schema),
             lsn=row.lsn,
             snapshot_id=row.snapshot_id,
             rows=row.row_count,
@@ -195,10 +211,10 @@ def moment_at(connection: Connection, lsn: int) -> Moment:
         )
         for row in rows
     }
-    return Moment(lsn, floor_lsn(connection), versions)
+    return LakeVersion(lsn, read_floor_lsn(connection), versions)
 
 
-def versions_of(connection: Connection, table_id: str) -> list[tuple[int, int | None]]:
+def read_versions(connection: Connection, table_id: str) -> list[tuple[int, int | None]]:
     """(lsn, snapshot) of a table's remembered versions, oldest first."""
     rows = connection.execute(
         select(t.versions.c.lsn, t.versions.c.snapshot_id)
@@ -208,7 +224,7 @@ def versions_of(connection: Connection, table_id: str) -> list[tuple[int, int | 
     return [(row.lsn, row.snapshot_id) for row in rows]
 
 
-def version_at(connection: Connection, table_id: str, lsn: int) -> Version | None:
+def read_version(connection: Connection, table_id: str, lsn: int) -> TableVersion | None:
     """The version of a table that appeared under `lsn`, while it is remembered; the table may be dropped."""
     row = connection.execute(
         select(
@@ -225,11 +241,11 @@ def version_at(connection: Connection, table_id: str, lsn: int) -> Version | Non
     ).one_or_none()
     if row is None:
         return None
-    return Version(
+    return TableVersion(
         table_id=table_id,
-        name=TableName.stored(row.namespace, row.name),
+        name=TableName.intern(row.namespace, row.name),
         kind=row.kind,
-        schema=read_schema(row.schema),
+        schema=parse_schema(row.schema),
         lsn=lsn,
         snapshot_id=row.snapshot_id,
         rows=row.row_count,
@@ -237,7 +253,7 @@ def version_at(connection: Connection, table_id: str, lsn: int) -> Version | Non
     )
 
 
-def first_change_after(connection: Connection, table_id: str, lsn: int) -> datetime | None:
+def read_first_change_time(connection: Connection, table_id: str, lsn: int) -> datetime | None:
     """When the first version of a table after `lsn` was committed, if there is one."""
     found = connection.scalar(
         select(t.commits.c.committed_at)
@@ -256,7 +272,7 @@ def forget_versions(connection: Connection, table_id: str, lsns: Iterable[int]) 
     )
 
 
-def head_lsn(connection: Connection, table_id: str) -> int | None:
+def read_head_lsn(connection: Connection, table_id: str) -> int | None:
     """The lsn of a table's newest version; None if it is dropped."""
     found = connection.scalar(
         select(t.tables.c.head_lsn).where(t.tables.c.table_id == table_id, t.tables.c.dropped_lsn.is_(None))
@@ -274,13 +290,13 @@ def has_table(connection: Connection, name: TableName) -> bool:
     return connection.scalar(found) is not None
 
 
-def knows_table(connection: Connection, table_id: str) -> bool:
+def has_table_id(connection: Connection, table_id: str) -> bool:
     """Whether that id is a table's, or was until it was dropped."""
     found = select(t.tables.c.table_id).where(t.tables.c.table_id == table_id)
     return connection.scalar(found) is not None
 
 
-def dropped_tables(connection: Connection) -> list[tuple[str, int, str]]:
+def read_dropped_tables(connection: Connection) -> list[tuple[str, int, str]]:
     """(table id, lsn of the drop, last metadata) of tables dropped but still remembered."""
     rows = connection.execute(
         select(t.tables.c.table_id, t.tables.c.dropped_lsn, t.tables.c.metadata_location)
@@ -349,7 +365,7 @@ def ensure_namespace(connection: Connection, namespace: str) -> None:
         )
 
 
-def swing_pointer(connection: Connection, name: TableName, expected: str, location: str) -> bool:
+def swap_pointer(connection: Connection, name: TableName, expected: str, location: str) -> bool:
     """Point the table at new metadata if it still points at `expected`."""
     pointer = t.iceberg_tables
     changed = connection.execute(
@@ -396,7 +412,7 @@ def add_table(
             namespace=name.namespace,
             name=name.table,
             kind=kind,
-            schema=show_schema(schema),
+            schema=format_schema(schema),
             created_lsn=lsn,
             dropped_lsn=None,
             metadata_location=metadata_location,
@@ -419,7 +435,7 @@ def add_version(
     metadata_location: str,
 ) -> None:
     """The table's newest version, under `lsn`."""
-    shown = show_schema(schema)
+    shown = format_schema(schema)
     connection.execute(
         insert(t.versions).values(
             table_id=table_id,
@@ -443,7 +459,7 @@ def add_version(
     )
 
 
-def move_head(connection: Connection, table_id: str, metadata_location: str) -> None:
+def update_metadata_location(connection: Connection, table_id: str, metadata_location: str) -> None:
     """The table's metadata was rewritten; its versions stay what they are."""
     connection.execute(
         update(t.tables).where(t.tables.c.table_id == table_id).values(metadata_location=metadata_location)
@@ -456,13 +472,13 @@ def drop_table(connection: Connection, table_id: str, lsn: int) -> None:
     connection.execute(update(t.tables).where(gone).values(dropped_lsn=lsn))
     row = connection.execute(select(t.tables.c.namespace, t.tables.c.name).where(gone)).one_or_none()
     if row is not None:
-        forget_watermark(connection, TableName.stored(row.namespace, row.name))
+        forget_watermark(connection, TableName.intern(row.namespace, row.name))
 
 
 # -- settings and garbage -------------------------------------------------------------------------
 
 
-def stored_settings(connection: Connection) -> dict[str, str]:
+def read_settings(connection: Connection) -> dict[str, str]:
     """What `lake.set` stored."""
     return {row.name: row.value for row in connection.execute(select(t.settings))}
 
@@ -486,6 +502,6 @@ def mark_garbage(connection: Connection, paths: Iterable[str], now: datetime) ->
 
 
 def unmark_garbage(connection: Connection, paths: Iterable[str]) -> None:
-    """Forget marks, because the files are needed after all or are gone."""
+    """Remember these files as unneeded no more: they are needed after all, or are gone."""
     if rows := [{"gone": path} for path in paths]:
         connection.execute(delete(t.garbage).where(t.garbage.c.path == bindparam("gone")), rows)

@@ -30,19 +30,19 @@ def read_owners(connection: Connection) -> Owners:
     )
     return Owners(
         {TableName(row.namespace, row.name): row.project for row in rows},
-        _owners(connection, t.refresh_groups),
-        _owners(connection, t.watermark_groups),
+        _read_group_owners(connection, t.refresh_groups),
+        _read_group_owners(connection, t.watermark_groups),
     )
 
 
-def own_stream_tables(connection: Connection, project: str, names: Iterable[TableName]) -> None:
+def store_table_owner(connection: Connection, project: str, names: Iterable[TableName]) -> None:
     """A project made these."""
     for name in names:
         own = {"namespace": name.namespace, "name": name.table}
         connection.execute(update(t.stream_tables).filter_by(**own).values(project=project))
 
 
-def own_groups(
+def store_group_owner(
     connection: Connection, project: str, refresh_groups: Iterable[str], watermark_groups: Iterable[str]
 ) -> None:
     """A project declared these."""
@@ -51,7 +51,7 @@ def own_groups(
             connection.execute(update(table).where(table.c.name == name).values(project=project))
 
 
-def _owners(connection: Connection, table: Table) -> dict[str, str]:
+def _read_group_owners(connection: Connection, table: Table) -> dict[str, str]:
     rows = connection.execute(
         select(table.c.name, table.c.project).where(table.c.project.is_not(None)).order_by(table.c.name)
     )

@@ -1,4 +1,4 @@
-"""A cheap look at whether anything changed: a few short columns, no text of a query."""
+"""A cheap way to tell whether anything changed: a few short columns, no text of a query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from anabranch.ledger import ledger
 from anabranch.ledger import tables as t
-from anabranch.ledger.moments import from_micros
+from anabranch.ledger.timestamps import from_micros
 
 _STREAM = t.stream_tables.c
 _LOOKED_AT = (
@@ -54,7 +54,7 @@ def read_pulse(connection: Connection) -> Pulse:
     """The lake's pulse now."""
     newest = connection.scalar(select(func.max(t.history.c.refresh_id)))
     seen = tuple(tuple(row) for look in _LOOKED_AT for row in connection.execute(look))
-    return Pulse(ledger.current_lsn(connection), int(newest or 0), hash(seen))
+    return Pulse(ledger.read_current_lsn(connection), int(newest or 0), hash(seen))
 
 
 def read_lease(connection: Connection, lease: str) -> LeaseRecord | None:

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from anabranch.gates.readiness import Readiness, Watermark, WatermarkGroup
 from anabranch.ledger import tables as t
 from anabranch.ledger.gates import read_gates
-from anabranch.ledger.moments import from_micros, to_micros
+from anabranch.ledger.timestamps import from_micros, to_micros
 from anabranch.names import TableName
+from anabranch.streams.source_readiness import Readiness, Watermark, WatermarkGroup
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -21,11 +21,11 @@ def read_readiness(connection: Connection) -> Readiness:
 
 
 def read_watermarks(connection: Connection) -> dict[TableName, Watermark]:
-    """How far each source is that has a watermark."""
+    """The watermark of each source that has one."""
     rows = connection.execute(select(t.watermarks).order_by(t.watermarks.c.namespace, t.watermarks.c.name))
     found = [
         Watermark(
-            TableName.stored(row.namespace, row.name),
+            TableName.intern(row.namespace, row.name),
             from_micros(row.watermark),
             from_micros(row.advanced_at),
             row.lsn,
@@ -36,7 +36,7 @@ def read_watermarks(connection: Connection) -> dict[TableName, Watermark]:
 
 
 def store_watermark(connection: Connection, watermark: Watermark) -> None:
-    """A source is further than it was."""
+    """Store a source's new watermark."""
     own = {"namespace": watermark.source.namespace, "name": watermark.source.table}
     values = {
         "watermark": to_micros(watermark.timestamp),
@@ -53,7 +53,7 @@ def read_watermark_groups(connection: Connection) -> tuple[WatermarkGroup, ...]:
     members: dict[str, list[TableName]] = {}
     listed = t.watermark_sources
     for row in connection.execute(select(listed).order_by(listed.c.namespace, listed.c.name)):
-        members.setdefault(row.group_name, []).append(TableName.stored(row.namespace, row.name))
+        members.setdefault(row.group_name, []).append(TableName.intern(row.namespace, row.name))
     rows = connection.execute(select(t.watermark_groups).order_by(t.watermark_groups.c.name))
     return tuple(
         WatermarkGroup(
@@ -93,7 +93,7 @@ def remove_watermark_group(connection: Connection, name: str) -> None:
 
 
 def forget_watermark(connection: Connection, source: TableName) -> None:
-    """The source is dropped: its rows are gone, and with them what was said of them."""
+    """Forget the watermark of a source that is dropped: it was about rows that are gone."""
     own = {"namespace": source.namespace, "name": source.table}
     connection.execute(delete(t.watermarks).filter_by(**own))
     left = connection.execute(delete(t.watermark_sources).filter_by(**own))
@@ -103,8 +103,8 @@ def forget_watermark(connection: Connection, source: TableName) -> None:
                 remove_watermark_group(connection, group.name)
 
 
-def last_watermark(connection: Connection, source: TableName) -> datetime | None:
-    """How far a source is, if anybody said."""
+def read_last_watermark(connection: Connection, source: TableName) -> datetime | None:
+    """A source's watermark, if it has one."""
     own = {"namespace": source.namespace, "name": source.table}
     found = connection.scalar(select(t.watermarks.c.watermark).filter_by(**own))
     return None if found is None else from_micros(found)

@@ -10,37 +10,42 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from anabranch.errors import CircularDefinition
-from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
-from anabranch.refresh.define import CHECKED_ROWS, hold_against_text
-from anabranch.refresh.member import STREAM
-from anabranch.refresh.passes import Pass
+from anabranch.refresh.column_types import run_plan_over_frames
+from anabranch.refresh.define import CHECKED_ROWS, check_rows_against_text
+from anabranch.refresh.inputs import Sources
 from anabranch.refresh.publish import Results
-from anabranch.refresh.recursive import MemberDefinition, recursive_parts
-from anabranch.refresh.sources import Sources
-from anabranch.refresh.typing import over
+from anabranch.refresh.recursive_definitions import CycleMemberDefinition, define_recursive_tables
+from anabranch.refresh.refresh_member import STREAM
+from anabranch.refresh.run_context import RefreshRun
 from anabranch.schema import Schema
 from anabranch.sql.lower import lower_anchor
+from anabranch.streams.versions import LakeVersion, TableVersion
 
 ROUNDS = 8
 """How often types may widen along a cycle before they are said not to settle."""
 
 
 def define_cycle(
-    a_pass: Pass, queries: Mapping[TableName, str], moment: Moment, members: frozenset[TableName]
-) -> dict[TableName, MemberDefinition]:
-    """The definitions of queries of one cycle, in a moment that has all members but these."""
-    moment = _begun(a_pass, queries, moment)
+    refresh_run: RefreshRun,
+    queries: Mapping[TableName, str],
+    lake_version: LakeVersion,
+    members: frozenset[TableName],
+) -> dict[TableName, CycleMemberDefinition]:
+    """The definitions of queries of one cycle, over a lake version that has all members but these."""
+    lake_version = _infer_anchor_schemas(refresh_run, queries, lake_version)
     for _ in range(ROUNDS):
-        found: dict[TableName, MemberDefinition] = {}
+        found: dict[TableName, CycleMemberDefinition] = {}
         for name, text in queries.items():
-            made = a_pass.definitions.get(name, text, "differential", moment, members)
-            assert isinstance(made, MemberDefinition)
+            made = refresh_run.definitions.get(name, text, "differential", lake_version, members)
+            assert isinstance(made, CycleMemberDefinition)
             found[name] = made
         schemas = {name: made.schemas[name] for name, made in found.items()}
-        if all(moment.version(name).schema.visible == schema.visible for name, schema in schemas.items()):
+        if all(
+            lake_version.version(name).schema.visible == schema.visible for name, schema in schemas.items()
+        ):
             return found
-        moment = _with(moment, schemas)
+        lake_version = _replace_schemas(lake_version, schemas)
     names = ", ".join(f'"{name}"' for name in sorted(queries))
     raise CircularDefinition(
         f"the types of a cycle don't settle: {names}",
@@ -49,36 +54,40 @@ def define_cycle(
     )
 
 
-def check_members(a_pass: Pass, results: Results) -> None:
-    """Hold what new members of cycles hold against their texts, where there isn't too much of it.
+def check_cycle_members(refresh_run: RefreshRun, results: Results) -> None:
+    """Compare the rows of new members of cycles with what their texts give, where there aren't too many.
 
-    A fixed point is what its query makes of it: so Spark is asked whether it does.
+    A fixed point is what its query gives over it: so Spark runs the text and compares.
     """
     staged = {name: result.table for name, result in results.items()}
     for name, result in results.items():
-        definition, moment = result.definition, result.seen.moment
-        if not isinstance(definition, MemberDefinition) or len(definition.loops) > 1:
+        definition, lake_version = result.definition, result.seen.lake_version
+        if not isinstance(definition, CycleMemberDefinition) or len(definition.loops) > 1:
             continue
-        moment = replace(moment, versions={**moment.versions, **result.inputs})
-        sources = Sources(a_pass.parts, moment, moment, staged)
-        if sum(map(sources.count, definition.tables)) <= CHECKED_ROWS and definition.lowered.settled:
+        lake_version = replace(lake_version, versions={**lake_version.versions, **result.inputs})
+        sources = Sources(refresh_run.context, lake_version, lake_version, staged)
+        if sum(map(sources.count_rows, definition.tables)) <= CHECKED_ROWS and definition.lowered.settled:
             schema = definition.schemas[name].visible
-            hold_against_text(a_pass.parts, definition, sources.rows(name), sources, schema)
+            check_rows_against_text(
+                refresh_run.context, definition, sources.scan_visible_rows(name), sources, schema
+            )
 
 
-def _begun(a_pass: Pass, queries: Mapping[TableName, str], moment: Moment) -> Moment:
-    """The moment with the columns of all members, as far as the branches that begin the cycle tell them."""
-    unknown = {name for name in queries if name not in moment.versions}
+def _infer_anchor_schemas(
+    refresh_run: RefreshRun, queries: Mapping[TableName, str], lake_version: LakeVersion
+) -> LakeVersion:
+    """The lake version with the columns of all members that the branches that begin the cycle tell."""
+    unknown = {name for name in queries if name not in lake_version.versions}
     while unknown:
-        schemas = {name: version.schema.visible for name, version in moment.versions.items()}
+        schemas = {name: version.schema.visible for name, version in lake_version.versions.items()}
         known: dict[TableName, Schema] = {}
         for name in sorted(unknown):
             lowered = lower_anchor(queries[name], schemas, frozenset(unknown))
             if lowered is not None:
-                engine = a_pass.parts.engine
+                engine = refresh_run.context.engine
                 empty = {str(table): engine.scan([], schemas[table]) for table in lowered.tables}
-                lowered, _ = recursive_parts(a_pass.parts, name, lowered, empty)
-                frame = over(a_pass.parts, lowered.plan, lowered.columns, empty)
+                lowered, _ = define_recursive_tables(refresh_run.context, name, lowered, empty)
+                frame = run_plan_over_frames(refresh_run.context, lowered.plan, lowered.columns, empty)
                 known[name] = engine.schema_of(frame)
         if not known:
             names = ", ".join(f'"{name}"' for name in sorted(unknown))
@@ -87,16 +96,16 @@ def _begun(a_pass: Pass, queries: Mapping[TableName, str], moment: Moment) -> Mo
                 detail="every one of them reads another one in each branch of its query.",
                 hint="give one a branch that reads none of them: SELECT … FROM source UNION SELECT …",
             )
-        moment = _with(moment, known)
+        lake_version = _replace_schemas(lake_version, known)
         unknown -= known.keys()
-    return moment
+    return lake_version
 
 
-def _with(moment: Moment, schemas: Mapping[TableName, Schema]) -> Moment:
+def _replace_schemas(lake_version: LakeVersion, schemas: Mapping[TableName, Schema]) -> LakeVersion:
     versions = {
-        name: replace(moment.versions[name], schema=schema)
-        if name in moment.versions
-        else Version("", name, STREAM, schema, 0, None, 0, "")
+        name: replace(lake_version.versions[name], schema=schema)
+        if name in lake_version.versions
+        else TableVersion("", name, STREAM, schema, 0, None, 0, "")
         for name, schema in schemas.items()
     }
-    return replace(moment, versions={**moment.versions, **versions})
+    return replace(lake_version, versions={**lake_version.versions, **versions})

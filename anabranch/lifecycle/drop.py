@@ -5,20 +5,21 @@ from __future__ import annotations
 import warnings
 from functools import partial
 
+from anabranch.commit.group_commit import Committed, DropTable, GroupCommit, Unknown
+from anabranch.connection.lake_context import LakeContext
 from anabranch.errors import CatalogUnavailable, HasDependents, Notice, WriteConflict
 from anabranch.ledger.database import Connection
-from anabranch.ledger.streams import read_streams, remove_stream
-from anabranch.lifecycle.declare import shrink_groups, tell_of_groups_gone
+from anabranch.ledger.stream_tables import read_streams, remove_stream
+from anabranch.lifecycle.refresh_groups import remove_undersized_groups, warn_of_removed_groups
+from anabranch.lifecycle.store_groups import regroup
 from anabranch.names import TableName
-from anabranch.parts import Parts
-from anabranch.refresh.find import check_flag, found
-from anabranch.refresh.graphs import graph_of, regroup
-from anabranch.storage.commit import Committed, DropTable, GroupCommit, Unknown
+from anabranch.streams.arguments import check_flag, find_stream
+from anabranch.streams.stream_graph import graph_of
 
 TRIES = 10
 
 
-def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tuple[TableName, ...]:
+def drop_stream_table(context: LakeContext, name: str, *, cascade: bool = False) -> tuple[TableName, ...]:
     """Drop a stream table, and with `cascade` what reads it; the names of those that went."""
     check_flag("cascade", cascade)
     gone: tuple[TableName, ...] = ()
@@ -27,26 +28,26 @@ def drop_stream_table(parts: Parts, name: str, *, cascade: bool = False) -> tupl
     def prepare(connection: Connection, attempt: str) -> GroupCommit:
         nonlocal gone
         groups.clear()
-        commit, gone = _commit(parts, connection, attempt, name, cascade, groups)
+        commit, gone = _prepare_commit(context, connection, attempt, name, cascade, groups)
         return commit
 
     for _ in range(TRIES):
-        parts.catalog.moment()
-        attempt = parts.clock.new_id()
-        outcome = parts.catalog.commit_locked(attempt, partial(prepare, attempt=attempt))
+        context.catalog.lake_version()
+        attempt = context.clock.new_id()
+        outcome = context.catalog.commit_under_lock(attempt, partial(prepare, attempt=attempt))
         if isinstance(outcome, Unknown):
-            outcome = parts.catalog.settle(outcome) or outcome
+            outcome = context.catalog.settle(outcome) or outcome
         if isinstance(outcome, Committed):
-            tell_of_groups_gone(groups)
+            warn_of_removed_groups(groups)
             return gone
         if isinstance(outcome, Unknown):
             raise CatalogUnavailable("the catalog database takes no commits", detail=outcome.why)
     raise WriteConflict(f'"{name}" is changed again and again', hint="run it again.")
 
 
-def tell_of_readers(parts: Parts, name: str) -> None:
+def warn_of_readers(context: LakeContext, name: str) -> None:
     """Say which stream tables read a source that was dropped, if any do."""
-    with parts.catalog.database.reading() as connection:
+    with context.catalog.database.begin_read() as connection:
         streams = read_streams(connection)
     readers = [str(other) for other, stream in streams.items() if TableName.parse(name) in stream.inputs]
     if readers:
@@ -55,11 +56,11 @@ def tell_of_readers(parts: Parts, name: str) -> None:
         warnings.warn(Notice(text), stacklevel=3)
 
 
-def _commit(
-    parts: Parts, connection: Connection, attempt: str, name: str, cascade: bool, groups: list[str]
+def _prepare_commit(
+    context: LakeContext, connection: Connection, attempt: str, name: str, cascade: bool, groups: list[str]
 ) -> tuple[GroupCommit, tuple[TableName, ...]]:
     streams = read_streams(connection)
-    stream = found(streams, name)
+    stream = find_stream(streams, name)
     graph = graph_of(streams.values())
     below = graph.downstream(stream.name)
     if below and not cascade:
@@ -70,16 +71,16 @@ def _commit(
             hint="drop them first, or all at once with cascade=True.",
         )
     gone = tuple(other for other in reversed(graph.order()) if other in below or other == stream.name)
-    versions = parts.catalog.moment_within(connection, None).versions
+    versions = context.catalog.lake_version_in_transaction(connection, None).versions
     tables = [table for other in gone for table in (other, *streams[other].state_tables) if table in versions]
     steps = tuple(
         DropTable(versions[table].table_id, table, versions[table].metadata_location) for table in tables
     )
 
-    def forget(inner: Connection, _lsn: int) -> None:
+    def remove_from_ledger(inner: Connection, _lsn: int) -> None:
         for other in gone:
             remove_stream(inner, streams[other].table_id)
-        groups.extend(shrink_groups(inner))
-        regroup(inner, parts.settings)
+        groups.extend(remove_undersized_groups(inner))
+        regroup(inner, context.settings)
 
-    return GroupCommit(attempt, "drop", steps, (forget,)), gone
+    return GroupCommit(attempt, "drop", steps, (remove_from_ledger,)), gone

@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from anabranch.errors import InvalidOption
-from anabranch.ledger.streams import Options
-from anabranch.refresh.graphs import consistency_of, policy_of
-from anabranch.schedule.schedules import parse_schedule, show_schedule
+from anabranch.schedule.schedules import format_schedule, parse_schedule
 from anabranch.settings import Settings
+from anabranch.streams.stream_graph import consistency_of, policy_of
+from anabranch.streams.stream_table import Options
 
 WORDS: Mapping[str, tuple[str | None, ...]] = {
     "refresh_mode": ("auto", "differential", "full", "immediate"),
@@ -24,14 +24,15 @@ MAX_SENSITIVITY = 1_000
 NAMES = tuple(field.name for field in fields(Options))
 
 
-def checked_options(given: Mapping[str, Any], settings: Settings, base: Options | None = None) -> Options:
+def parse_options(given: Mapping[str, Any], settings: Settings, base: Options | None = None) -> Options:
     """The options in force once `given` are set, or the error that says which can't be."""
     for name in given:
         if name not in NAMES:
             raise InvalidOption(
-                f"a stream table has no option {_shown(name)}", hint=f"the options are {', '.join(NAMES)}."
+                f"a stream table has no option {_format_value(name)}",
+                hint=f"the options are {', '.join(NAMES)}.",
             )
-    changed = {name: checked_value(name, value) for name, value in given.items()}
+    changed = {name: parse_option_value(name, value) for name, value in given.items()}
     options = replace(base or Options(), **changed)
     if options.refresh_mode == "immediate" and options.fuse != "off":
         raise InvalidOption(
@@ -49,26 +50,28 @@ def checked_options(given: Mapping[str, Any], settings: Settings, base: Options 
     return options
 
 
-def checked_value(name: str, value: Any) -> Any:
+def parse_option_value(name: str, value: Any) -> Any:
     """One option's value as it is stored, or the error that says what it takes."""
     if name == "schedule":
-        return show_schedule(parse_schedule(value))
+        return format_schedule(parse_schedule(value))
     if name in WORDS:
         folded = value.strip().lower() if isinstance(value, str) else value
         if folded not in WORDS[name]:
             words = ", ".join(str(word) for word in WORDS[name] if word is not None)
-            raise InvalidOption(f"{_shown(value)} can't be the option {name}", hint=f"it takes {words}.")
+            raise InvalidOption(
+                f"{_format_value(value)} can't be the option {name}", hint=f"it takes {words}."
+            )
         return folded
     if name == "fuse_ceiling" and value is None:
         return None
     limit = MAX_CEILING if name == "fuse_ceiling" else MAX_SENSITIVITY
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= limit:
         raise InvalidOption(
-            f"{_shown(value)} can't be the option {name}", hint=f"it takes a number from 1 to {limit}."
+            f"{_format_value(value)} can't be the option {name}", hint=f"it takes a number from 1 to {limit}."
         )
     return value
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 60 else text[:57] + "..."

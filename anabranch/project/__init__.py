@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from anabranch.late import late_names
-from anabranch.project.declared import stream_table as stream_table
+from anabranch.lazy import lazy_module_getattr
+from anabranch.project.decorator import stream_table as stream_table
 
 if TYPE_CHECKING:
     from anabranch.project.plan import ProjectPlan as ProjectPlan
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from anabranch.project.project import load as load
 else:
     # Imported when first asked for: to find a project's lake, its tables need not be read.
-    __getattr__ = late_names(
+    __getattr__ = lazy_module_getattr(
         __name__,
         {
             "ProjectPlan": "anabranch.project.plan",

@@ -6,53 +6,61 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from anabranch.errors import DifferentColumns, NameTaken, OwnedElsewhere
-from anabranch.gates.readiness import WatermarkGroup
-from anabranch.ledger.declared import RefreshGroup
-from anabranch.ledger.streams import Options
-from anabranch.lifecycle.changes import Altered, Changes, Known, NewSource, NewStream
-from anabranch.lifecycle.declare import GroupWanted
-from anabranch.lifecycle.options import checked_options
+from anabranch.ledger.declared_groups import RefreshGroup
+from anabranch.lifecycle.definition_changes import (
+    AlteredStream,
+    CurrentDefinitions,
+    DefinitionChanges,
+    NewSource,
+    NewStream,
+)
+from anabranch.lifecycle.options import parse_options
+from anabranch.lifecycle.refresh_groups import RefreshGroupRequest
 from anabranch.names import TableName
-from anabranch.project.definitions import StreamTableDefinition, TableDefinition, in_file
-from anabranch.refresh.graphs import declared_in
+from anabranch.project.definitions import StreamTableDefinition, TableDefinition, name_file_in_errors
 from anabranch.schema import Column, Schema
 from anabranch.settings import Settings
-from anabranch.sql.lexical import read
+from anabranch.sql.lexer import lex
+from anabranch.streams.source_readiness import WatermarkGroup
+from anabranch.streams.stream_graph import declared_groups
+from anabranch.streams.stream_table import Options
 
 SOURCE = "source"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DesiredState:
     """What a project says there is to be."""
 
     project: str
     tables: tuple[TableDefinition, ...]
     stream_tables: tuple[StreamTableDefinition, ...]
-    refresh_groups: tuple[GroupWanted, ...]
+    refresh_groups: tuple[RefreshGroupRequest, ...]
     watermark_groups: tuple[WatermarkGroup, ...]
 
 
-def changes_for(wanted: Wanted, known: Known, settings: Settings) -> Changes:
+def changes_to_apply(
+    wanted: DesiredState, known: CurrentDefinitions, settings: Settings
+) -> DefinitionChanges:
     """What is to change; an error if the lake can't become what the project says."""
     options = {}
     for definition in wanted.stream_tables:
-        with in_file(definition.place):
+        with name_file_in_errors(definition.place):
             _check_owner(wanted.project, known.owners.stream_tables, definition.name, "stream table")
-            options[definition.name] = checked_options(definition.options, settings)
+            options[definition.name] = parse_options(definition.options, settings)
     named = {definition.name for definition in wanted.stream_tables}
-    groups, groups_dropped = _groups(wanted, known)
-    watermark_groups, watermarks_dropped = _watermark_groups(wanted, known)
-    return Changes(
+    groups, groups_dropped = _refresh_group_changes(wanted, known)
+    watermark_groups, watermarks_dropped = _watermark_group_changes(wanted, known)
+    return DefinitionChanges(
         wanted.project,
         managed=frozenset(named),
-        sources=tuple(_sources(wanted, known)),
+        sources=tuple(_missing_sources(wanted, known)),
         created=tuple(
             NewStream(each.name, each.query, options[each.name], each.initialize)
             for each in wanted.stream_tables
-            if not _is_there(each, known)
+            if not _is_in_lake(each, known)
         ),
-        altered=tuple(_altered(wanted, known, options)),
+        altered=tuple(_alterations(wanted, known, options)),
         dropped=tuple(
             name
             for name, project in known.owners.stream_tables.items()
@@ -65,14 +73,16 @@ def changes_for(wanted: Wanted, known: Known, settings: Settings) -> Changes:
     )
 
 
-def same_query(one: str, other: str) -> bool:
+def is_same_query(one: str, other: str) -> bool:
     """Whether two texts differ in blanks and comments only.
 
-    >>> same_query("SELECT a -- first\\nFROM t", "SELECT  a FROM t"), same_query("SELECT 'a'", "SELECT 'A'")
-    (True, False)
+    >>> is_same_query("SELECT a -- first\\nFROM t", "SELECT  a FROM t")
+    True
+    >>> is_same_query("SELECT 'a'", "SELECT 'A'")
+    False
     """
-    return one == other or [each.text for each in read(one).lexemes] == [
-        each.text for each in read(other).lexemes
+    return one == other or [each.text for each in lex(one).lexemes] == [
+        each.text for each in lex(other).lexemes
     ]
 
 
@@ -85,9 +95,9 @@ def option_changes(before: Options, after: Options) -> list[tuple[str, str | int
 # -- tables ---------------------------------------------------------------------------------------
 
 
-def _sources(wanted: Wanted, known: Known) -> Iterable[NewSource]:
+def _missing_sources(wanted: DesiredState, known: CurrentDefinitions) -> Iterable[NewSource]:
     for table in wanted.tables:
-        version = known.moment.versions.get(table.name)
+        version = known.lake_version.versions.get(table.name)
         if version is None:
             yield NewSource(table.name, table.schema)
         elif version.kind != SOURCE:
@@ -103,10 +113,14 @@ def _sources(wanted: Wanted, known: Known) -> Iterable[NewSource]:
 def _check_columns(table: TableDefinition, stored: Schema) -> None:
     said = {column.name.lower(): column for column in table.schema}
     has = {column.name.lower(): column for column in stored}
-    told = [f"{_shown(column)} is missing in the lake" for name, column in said.items() if name not in has]
-    told += [f"{_shown(column)} is not in the file" for name, column in has.items() if name not in said]
+    told = [
+        f"{_format_column(column)} is missing in the lake" for name, column in said.items() if name not in has
+    ]
     told += [
-        f"{_shown(has[name])} in the lake is {_shown(column)} in the file"
+        f"{_format_column(column)} is not in the file" for name, column in has.items() if name not in said
+    ]
+    told += [
+        f"{_format_column(has[name])} in the lake is {_format_column(column)} in the file"
         for name, column in said.items()
         if name in has and (has[name].type, has[name].nullable) != (column.type, column.nullable)
     ]
@@ -120,14 +134,14 @@ def _check_columns(table: TableDefinition, stored: Schema) -> None:
         )
 
 
-def _shown(column: Column) -> str:
+def _format_column(column: Column) -> str:
     return str(column)
 
 
-def _is_there(definition: StreamTableDefinition, known: Known) -> bool:
+def _is_in_lake(definition: StreamTableDefinition, known: CurrentDefinitions) -> bool:
     if definition.name in known.streams:
         return True
-    version = known.moment.versions.get(definition.name)
+    version = known.lake_version.versions.get(definition.name)
     if version is not None:
         raise NameTaken(
             f'"{definition.name}" is a {version.kind} in the lake, and a stream table in the project',
@@ -137,15 +151,17 @@ def _is_there(definition: StreamTableDefinition, known: Known) -> bool:
     return False
 
 
-def _altered(wanted: Wanted, known: Known, options: Mapping[TableName, Options]) -> Iterable[Altered]:
+def _alterations(
+    wanted: DesiredState, known: CurrentDefinitions, options: Mapping[TableName, Options]
+) -> Iterable[AlteredStream]:
     for definition in wanted.stream_tables:
         stream = known.streams.get(definition.name)
         if stream is None:
             continue
-        same = same_query(definition.query, stream.query)
+        same = is_same_query(definition.query, stream.query)
         if not same or options[definition.name] != stream.options:
             query = stream.query if same else definition.query
-            yield Altered(definition.name, query, options[definition.name])
+            yield AlteredStream(definition.name, query, options[definition.name])
 
 
 def _check_owner(
@@ -162,23 +178,27 @@ def _check_owner(
 # -- groups ---------------------------------------------------------------------------------------
 
 
-def _groups(wanted: Wanted, known: Known) -> tuple[tuple[GroupWanted, ...], tuple[str, ...]]:
+def _refresh_group_changes(
+    wanted: DesiredState, known: CurrentDefinitions
+) -> tuple[tuple[RefreshGroupRequest, ...], tuple[str, ...]]:
     """Groups to declare, and groups to drop first."""
-    members = declared_in(known.streams)
+    members = declared_groups(known.streams)
     new, gone = [], []
     for group in wanted.refresh_groups:
         _check_owner(wanted.project, known.owners.refresh_groups, group.name, "group")
         stored = known.groups.get(group.name)
         if stored is None:
             new.append(group)
-        elif not _same_group(group, stored, members.get(group.name, [])):
+        elif not _is_same_group(group, stored, members.get(group.name, [])):
             new.append(group)
             gone.append(group.name)
-    gone += _no_longer(wanted.project, known.owners.refresh_groups, (g.name for g in wanted.refresh_groups))
+    gone += _groups_to_drop(
+        wanted.project, known.owners.refresh_groups, (g.name for g in wanted.refresh_groups)
+    )
     return tuple(new), tuple(gone)
 
 
-def _same_group(group: GroupWanted, stored: RefreshGroup, members: Iterable[TableName]) -> bool:
+def _is_same_group(group: RefreshGroupRequest, stored: RefreshGroup, members: Iterable[TableName]) -> bool:
     return (
         set(group.members) == set(members)
         and group.isolation == stored.isolation
@@ -186,7 +206,9 @@ def _same_group(group: GroupWanted, stored: RefreshGroup, members: Iterable[Tabl
     )
 
 
-def _watermark_groups(wanted: Wanted, known: Known) -> tuple[tuple[WatermarkGroup, ...], tuple[str, ...]]:
+def _watermark_group_changes(
+    wanted: DesiredState, known: CurrentDefinitions
+) -> tuple[tuple[WatermarkGroup, ...], tuple[str, ...]]:
     new, gone = [], []
     for group in wanted.watermark_groups:
         _check_owner(wanted.project, known.owners.watermark_groups, group.name, "watermark group")
@@ -197,7 +219,7 @@ def _watermark_groups(wanted: Wanted, known: Known) -> tuple[tuple[WatermarkGrou
         if stored is not None:
             gone.append(group.name)
     named = (group.name for group in wanted.watermark_groups)
-    gone += _no_longer(wanted.project, known.owners.watermark_groups, named)
+    gone += _groups_to_drop(wanted.project, known.owners.watermark_groups, named)
     return tuple(new), tuple(gone)
 
 
@@ -205,6 +227,6 @@ def _terms(group: WatermarkGroup) -> tuple[object, ...]:
     return (set(group.sources), group.tolerance, group.missing)
 
 
-def _no_longer(project: str, owners: Mapping[str, str], named: Iterable[str]) -> list[str]:
+def _groups_to_drop(project: str, owners: Mapping[str, str], named: Iterable[str]) -> list[str]:
     kept = set(named)
     return [name for name, owner in owners.items() if owner == project and name not in kept]

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.errors import AnabranchError, InvalidProjectFile, MissingVariable, UnknownEnvironment
-from anabranch.gates.readiness import WatermarkGroup
-from anabranch.ledger.moments import from_micros
-from anabranch.lifecycle.declare import GroupWanted, checked_group
-from anabranch.lifecycle.watermarks import checked_watermark_group
-from anabranch.project.document import Part, read_document
+from anabranch.ledger.timestamps import from_micros
+from anabranch.lifecycle.refresh_groups import RefreshGroupRequest, parse_refresh_group
+from anabranch.lifecycle.watermark_groups import parse_watermark_group
+from anabranch.project.strict_yaml import YamlValue, read_document
 from anabranch.settings import read_setting
+from anabranch.streams.source_readiness import WatermarkGroup
 
 PROJECT_FILE = "anabranch.yml"
 DEFAULT_FILES = ("**/*.sql", "**/*.py")
@@ -47,7 +47,7 @@ class Config:
     files: tuple[str, ...]
     files_given: bool
     """Whether the file names them; what is named and not there is an error."""
-    refresh_groups: tuple[GroupWanted, ...]
+    refresh_groups: tuple[RefreshGroupRequest, ...]
     watermark_groups: tuple[WatermarkGroup, ...]
     secrets: tuple[str, ...] = field(repr=False)
     """What came from environment variables: it is never shown."""
@@ -66,12 +66,12 @@ def read_config(folder: Path, environment: str | None, variables: Mapping[str, s
         ) from error
     document = read_document(data, PROJECT_FILE)
     found = _Variables(os.environ if variables is None else variables)
-    with kept_secret(found.used):
-        return _config(document, folder, environment, found)
+    with hide_secrets_in_errors(found.used):
+        return _parse_config(document, folder, environment, found)
 
 
 @contextmanager
-def kept_secret(secrets: Sequence[str]) -> Iterator[None]:
+def hide_secrets_in_errors(secrets: Sequence[str]) -> Iterator[None]:
     """Errors that pass here show stars where they would show a secret."""
     try:
         yield
@@ -92,10 +92,10 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
     return text
 
 
-def _config(document: Part, folder: Path, environment: str | None, found: _Variables) -> Config:
+def _parse_config(document: YamlValue, folder: Path, environment: str | None, found: _Variables) -> Config:
     parts = document.mapping(*KEYS)
     name = _project_name(document, parts)
-    chosen = _chosen(document, parts, environment)
+    chosen = _parts_for_environment(document, parts, environment)
     lake = chosen.get("lake")
     if lake is None:
         raise document.refuse("the project file doesn't say where the lake is", hint="lake: ./lake")
@@ -103,21 +103,27 @@ def _config(document: Part, folder: Path, environment: str | None, found: _Varia
     return Config(
         name=name,
         environment=environment,
-        lake=_location(found.filled(lake), folder),
-        catalog=None if catalog is None or catalog.value is None else found.filled(catalog),
+        lake=_resolve_location(found.substitute(lake), folder),
+        catalog=None if catalog is None or catalog.value is None else found.substitute(catalog),
         settings={
-            key: _setting(key, part, found) for key, part in _merged(parts, chosen, "settings").items()
+            key: _parse_setting(key, part, found)
+            for key, part in _merge_mapping(parts, chosen, "settings").items()
         },
-        spark={key: _spark(key, part, found) for key, part in _merged(parts, chosen, "spark").items()},
-        files=_files(parts["files"]) if "files" in parts else DEFAULT_FILES,
+        spark={
+            key: _parse_spark_option(key, part, found)
+            for key, part in _merge_mapping(parts, chosen, "spark").items()
+        },
+        files=_parse_file_patterns(parts["files"]) if "files" in parts else DEFAULT_FILES,
         files_given="files" in parts,
-        refresh_groups=tuple(map(_refresh_group, _listed(parts, "refresh_groups").values())),
-        watermark_groups=tuple(map(_watermark_group, _listed(parts, "watermark_groups").values())),
+        refresh_groups=tuple(map(_parse_refresh_group, _parse_entries(parts, "refresh_groups").values())),
+        watermark_groups=tuple(
+            map(_parse_watermark_group, _parse_entries(parts, "watermark_groups").values())
+        ),
         secrets=tuple(found.used),
     )
 
 
-def _project_name(document: Part, parts: Mapping[str, Part]) -> str:
+def _project_name(document: YamlValue, parts: Mapping[str, YamlValue]) -> str:
     if "name" not in parts:
         raise document.refuse(
             "the project has no name", hint="name: shop. By it the lake remembers what the project made."
@@ -134,9 +140,11 @@ def _project_name(document: Part, parts: Mapping[str, Part]) -> str:
 # -- environments ---------------------------------------------------------------------------------
 
 
-def _chosen(document: Part, parts: Mapping[str, Part], environment: str | None) -> dict[str, Part]:
+def _parts_for_environment(
+    document: YamlValue, parts: Mapping[str, YamlValue], environment: str | None
+) -> dict[str, YamlValue]:
     """What is said for the environment, and otherwise for all. All environments are looked at."""
-    environments = _listed(parts, "environments")
+    environments = _parse_entries(parts, "environments")
     for part in environments.values():
         part.mapping(*OVERRIDABLE)
     chosen = {key: part for key, part in parts.items() if key in OVERRIDABLE}
@@ -153,7 +161,9 @@ def _chosen(document: Part, parts: Mapping[str, Part], environment: str | None) 
     return chosen | dict(environments[environment].mapping())
 
 
-def _merged(parts: Mapping[str, Part], chosen: Mapping[str, Part], key: str) -> dict[str, Part]:
+def _merge_mapping(
+    parts: Mapping[str, YamlValue], chosen: Mapping[str, YamlValue], key: str
+) -> dict[str, YamlValue]:
     """Keys of a mapping: what the environment doesn't name is as it is for all."""
     base, own = parts.get(key), chosen.get(key)
     return {**(base.mapping() if base else {}), **(own.mapping() if own else {})}
@@ -166,10 +176,10 @@ class _Variables:
         self._variables = variables
         self.used: list[str] = []
 
-    def filled(self, part: Part) -> str:
+    def substitute(self, part: YamlValue) -> str:
         """The text with its variables."""
 
-        def value(match: re.Match[str]) -> str:
+        def variable_value(match: re.Match[str]) -> str:
             name = match[1]
             if name is None:
                 return "${"
@@ -183,21 +193,21 @@ class _Variables:
             self.used.append(self._variables[name])
             return self._variables[name]
 
-        return _VARIABLE.sub(value, part.text())
+        return _VARIABLE.sub(variable_value, part.text())
 
 
 # -- values ---------------------------------------------------------------------------------------
 
 
-def _location(lake: str, folder: Path) -> str:
+def _resolve_location(lake: str, folder: Path) -> str:
     """Relative to the project file, not to where somebody happens to stand."""
     if "://" in lake or os.path.isabs(lake):
         return lake
     return str((folder / lake).resolve())
 
 
-def _setting(key: str, part: Part, variables: _Variables) -> Any:
-    value = variables.filled(part) if isinstance(part.value, str) else part.plain()
+def _parse_setting(key: str, part: YamlValue, variables: _Variables) -> Any:
+    value = variables.substitute(part) if isinstance(part.value, str) else part.scalar()
     try:
         read_setting(key, value)
     except AnabranchError as error:
@@ -207,16 +217,16 @@ def _setting(key: str, part: Part, variables: _Variables) -> Any:
     return value
 
 
-def _spark(key: str, part: Part, variables: _Variables) -> str:
+def _parse_spark_option(key: str, part: YamlValue, variables: _Variables) -> str:
     if not _SPARK_OPTION.fullmatch(key):
         raise part.refuse(f"{ascii(key)[:60]} is no option of Spark", hint="they begin with spark.")
-    value = variables.filled(part) if isinstance(part.value, str) else part.plain()
+    value = variables.substitute(part) if isinstance(part.value, str) else part.scalar()
     if value is None:
         raise part.refuse(f"{key} has no value")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _files(part: Part) -> tuple[str, ...]:
+def _parse_file_patterns(part: YamlValue) -> tuple[str, ...]:
     patterns = part.texts()
     for pattern, entry in zip(patterns, part.parts.values(), strict=True):
         pieces = pattern.split("/")
@@ -232,21 +242,21 @@ def _files(part: Part) -> tuple[str, ...]:
     return patterns
 
 
-def _listed(parts: Mapping[str, Part], key: str) -> Mapping[str, Part]:
+def _parse_entries(parts: Mapping[str, YamlValue], key: str) -> Mapping[str, YamlValue]:
     found = parts[key].mapping() if key in parts else {}
     if len(found) > MAX_ENTRIES:
         raise parts[key].refuse(f"{key} has more than {MAX_ENTRIES} entries")
     return found
 
 
-def _refresh_group(part: Part) -> GroupWanted:
+def _parse_refresh_group(part: YamlValue) -> RefreshGroupRequest:
     values = part.mapping("members", "isolation", "snapshot_timeout_ms")
     if "members" not in values:
         raise part.refuse(f'the group "{part.name}" has no members', hint="members: [a, b]")
-    given = {key: value.plain() for key, value in values.items() if key != "members"}
-    return _placed(
+    given = {key: value.scalar() for key, value in values.items() if key != "members"}
+    return _name_line_in_errors(
         part,
-        lambda: checked_group(
+        lambda: parse_refresh_group(
             part.path[-1],
             values["members"].texts(),
             given.get("isolation", "read_committed"),
@@ -255,14 +265,14 @@ def _refresh_group(part: Part) -> GroupWanted:
     )
 
 
-def _watermark_group(part: Part) -> WatermarkGroup:
+def _parse_watermark_group(part: YamlValue) -> WatermarkGroup:
     values = part.mapping("sources", "tolerance", "missing")
     if "sources" not in values:
         raise part.refuse(f'the watermark group "{part.name}" has no sources', hint="sources: [a, b]")
-    given = {key: value.plain() for key, value in values.items() if key != "sources"}
-    return _placed(
+    given = {key: value.scalar() for key, value in values.items() if key != "sources"}
+    return _name_line_in_errors(
         part,
-        lambda: checked_watermark_group(
+        lambda: parse_watermark_group(
             part.path[-1],
             values["sources"].texts(),
             given.get("tolerance", "0s"),
@@ -272,7 +282,7 @@ def _watermark_group(part: Part) -> WatermarkGroup:
     )
 
 
-def _placed(part: Part, make: Callable[[], Made]) -> Made:
+def _name_line_in_errors(part: YamlValue, make: Callable[[], Made]) -> Made:
     """What is made, or its refusal with the place of the part."""
     try:
         return make()

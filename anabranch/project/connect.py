@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from anabranch.project.config import Config, kept_secret
+from anabranch.project.config import Config, hide_secrets_in_errors
 from anabranch.settings import ENVIRONMENT_PREFIX
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def connect_to(config: Config, *, using: Callable[..., Lake] | None = None, **ov
     if config.spark and "spark" not in overrides:
         given["spark_options"] = config.spark
     location = overrides.pop("location", config.lake)
-    with kept_secret(config.secrets):
+    with hide_secrets_in_errors(config.secrets):
         return (using or _connect)(location, **{**given, **overrides})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.errors import AnabranchError, DefinedTwice, InvalidOption
-from anabranch.lifecycle.options import NAMES, checked_value
+from anabranch.lifecycle.options import NAMES, parse_option_value
 from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.sql.query import parse_query
@@ -51,13 +51,13 @@ def stream_table_definition(
                 f"a stream table has no option {ascii(option)[:60]}",
                 hint=f"the options are {', '.join(NAMES)}, initialize.",
             )
-        checked_value(option, value)
+        parse_option_value(option, value)
     parse_query(query)
     return StreamTableDefinition(name, query, given, place, initialize)
 
 
 @contextmanager
-def in_file(place: str) -> Iterator[None]:
+def name_file_in_errors(place: str) -> Iterator[None]:
     """Errors that pass here say in which file they are."""
     try:
         yield
@@ -68,7 +68,7 @@ def in_file(place: str) -> Iterator[None]:
         raise type(error)(error.message, detail=detail, hint=error.hint) from error
 
 
-def check_once(definitions: Iterable[Definition]) -> None:
+def check_names_unique(definitions: Iterable[Definition]) -> None:
     """Refuse a name that two definitions claim."""
     seen: dict[TableName, str] = {}
     for definition in definitions:

@@ -24,7 +24,7 @@ class OptionChange:
     after: str | int | None
 
     def __str__(self) -> str:
-        return f"{self.option} {_value(self.before)} → {_value(self.after)}"
+        return f"{self.option} {_format_value(self.before)} → {_format_value(self.after)}"
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,24 @@ class ProjectPlan:
         if self.environment is not None:
             title += f", environment {self.environment}"
         if self.empty:
-            return "\n".join([f"{title}: nothing to change.", *self._remarks()])
+            return "\n".join([f"{title}: nothing to change.", *self._format_remarks()])
         return "\n".join(
-            [f"{title}, at lsn {self.lsn}:", "", *self._steps(), "", self._sum(), *self._remarks()]
+            [
+                f"{title}, at lsn {self.lsn}:",
+                "",
+                *self._format_steps(),
+                "",
+                self._format_summary(),
+                *self._format_remarks(),
+            ]
         )
 
-    def _steps(self) -> list[str]:
+    def _format_steps(self) -> list[str]:
         rows: list[tuple[str, str, str, str]] = []
         rows += [("+", "table", new.name, new.columns) for new in self.new_tables]
-        rows += [("+", "stream table", new.name, _new(new)) for new in self.created]
-        rows += [("~", "stream table", one.name, _changes(one.options)) for one in self.altered]
-        rows += [("!", "stream table", one.name, _rebuilt(one)) for one in self.rebuilt]
+        rows += [("+", "stream table", new.name, _format_new(new)) for new in self.created]
+        rows += [("~", "stream table", one.name, _format_options(one.options)) for one in self.altered]
+        rows += [("!", "stream table", one.name, _format_rebuilt(one)) for one in self.rebuilt]
         rows += [("-", "stream table", name, "no file names it any more") for name in self.dropped]
         rows += [
             (_SIGNS[each.action], each.kind.replace("_", " "), each.name, ", ".join(each.members))
@@ -172,7 +179,7 @@ class ProjectPlan:
             f"  {sign} {kind:<{kinds}}  {name:<{names}}  {what}".rstrip() for sign, kind, name, what in rows
         ]
 
-    def _sum(self) -> str:
+    def _format_summary(self) -> str:
         counts = (
             (len(self.new_tables) + len(self.created), "to create"),
             (len(self.altered), "to alter"),
@@ -183,7 +190,7 @@ class ProjectPlan:
         told = ", ".join(f"{count} {what}" for count, what in counts if count)
         return f"{told}; {self.source_rows:,} rows of sources to read."
 
-    def _remarks(self) -> list[str]:
+    def _format_remarks(self) -> list[str]:
         lines = [f"{', '.join(each.members)} move together: {each.because}." for each in self.together]
         lines += [f"{name} is refreshed in full: {why}." for name, why in self.not_incremental]
         if self.unnamed_sources:
@@ -194,28 +201,28 @@ class ProjectPlan:
 _SIGNS = {"create": "+", "change": "~", "drop": "-"}
 
 
-def _new(new: NewStreamTable) -> str:
+def _format_new(new: NewStreamTable) -> str:
     filled = f"its fill reads {new.maintenance.source_rows:,} rows" if new.fills else "filled later"
-    return f"schedule {_value(new.schedule)}, {_kept(new.maintenance)}, {filled}"
+    return f"schedule {_format_value(new.schedule)}, {_format_maintenance(new.maintenance)}, {filled}"
 
 
-def _rebuilt(one: RebuiltStreamTable) -> str:
+def _format_rebuilt(one: RebuiltStreamTable) -> str:
     told = [f"rebuilt, since {one.why}"]
     if one.columns_before != one.columns_after:
         told.append(f"columns {one.columns_before} → {one.columns_after}")
     if one.options:
-        told.append(_changes(one.options))
-    told += [_kept(one.maintenance), f"its fill reads {one.maintenance.source_rows:,} rows"]
+        told.append(_format_options(one.options))
+    told += [_format_maintenance(one.maintenance), f"its fill reads {one.maintenance.source_rows:,} rows"]
     return ", ".join(told)
 
 
-def _kept(maintenance: Maintenance) -> str:
+def _format_maintenance(maintenance: Maintenance) -> str:
     return "incremental" if maintenance.incremental else "in full"
 
 
-def _changes(changes: Iterable[OptionChange]) -> str:
+def _format_options(changes: Iterable[OptionChange]) -> str:
     return ", ".join(map(str, changes))
 
 
-def _value(value: str | int | None) -> str:
+def _format_value(value: str | int | None) -> str:
     return "none" if value is None else str(value)

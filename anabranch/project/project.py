@@ -9,15 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InputError, PlanOutdated
-from anabranch.lifecycle.change import blueprint, change_together
-from anabranch.lifecycle.changes import Changes, Known, look
-from anabranch.project.compare import Wanted, changes_for
+from anabranch.lifecycle.apply_changes import apply_definition_changes, preview_target_streams
+from anabranch.lifecycle.definition_changes import (
+    CurrentDefinitions,
+    DefinitionChanges,
+    read_current_definitions,
+)
+from anabranch.project.build_plan import build_plan
+from anabranch.project.compare import DesiredState, changes_to_apply
 from anabranch.project.config import Config, read_config
 from anabranch.project.connect import connect_to
-from anabranch.project.definitions import Definition, StreamTableDefinition, TableDefinition, check_once
-from anabranch.project.describe import describe
-from anabranch.project.found import found_files, read_text
+from anabranch.project.definitions import (
+    Definition,
+    StreamTableDefinition,
+    TableDefinition,
+    check_names_unique,
+)
 from anabranch.project.plan import ProjectPlan
+from anabranch.project.project_files import find_files, read_text
 from anabranch.project.python_files import read_python_file
 from anabranch.project.sql_files import read_sql_file
 
@@ -50,7 +59,7 @@ class Project:
 
     def plan(self, lake: Lake) -> ProjectPlan:
         """What `apply` would do. Reads definitions and columns, no rows, and changes nothing."""
-        return self._planned(lake, look(lake._parts))[0]
+        return self._plan_changes(lake, read_current_definitions(lake._context))[0]
 
     def apply(self, lake: Lake, plan: ProjectPlan | None = None, *, drop: bool = True) -> ProjectPlan:
         """Make the lake what the files say, in one commit: all of it, or nothing; what was done.
@@ -62,8 +71,8 @@ class Project:
             raise InputError("drop is True or False")
         done: list[ProjectPlan] = []
 
-        def decide(known: Known) -> Changes | None:
-            found, changes = self._planned(lake, known)
+        def decide(known: CurrentDefinitions) -> DefinitionChanges | None:
+            found, changes = self._plan_changes(lake, known)
             if plan is not None and plan != found:
                 raise PlanOutdated(
                     "the plan no longer fits",
@@ -71,18 +80,20 @@ class Project:
                     hint="make another plan, and look at it.",
                 )
             if not drop:
-                found, changes = self._kept(lake, known, changes)
+                found, changes = self._without_drops(lake, known, changes)
             done[:] = [found]
             return None if found.empty else changes
 
-        change_together(lake._definitions, decide)
+        apply_definition_changes(lake._definitions, decide)
         return done[0]
 
-    def _planned(self, lake: Lake, known: Known) -> tuple[ProjectPlan, Changes]:
-        changes = changes_for(self._wanted, known, lake._parts.settings)
-        return self._described(lake, known, changes), changes
+    def _plan_changes(self, lake: Lake, known: CurrentDefinitions) -> tuple[ProjectPlan, DefinitionChanges]:
+        changes = changes_to_apply(self._desired_state, known, lake._context.settings)
+        return self._describe_changes(lake, known, changes), changes
 
-    def _kept(self, lake: Lake, known: Known, changes: Changes) -> tuple[ProjectPlan, Changes]:
+    def _without_drops(
+        self, lake: Lake, known: CurrentDefinitions, changes: DefinitionChanges
+    ) -> tuple[ProjectPlan, DefinitionChanges]:
         """The changes without those that only drop."""
         again = {group.name for group in changes.groups}
         watermarks = {group.name for group in changes.watermark_groups}
@@ -94,18 +105,20 @@ class Project:
                 name for name in changes.watermark_groups_dropped if name in watermarks
             ),
         )
-        return self._described(lake, known, kept), kept
+        return self._describe_changes(lake, known, kept), kept
 
-    def _described(self, lake: Lake, known: Known, changes: Changes) -> ProjectPlan:
-        drawn = blueprint(lake._definitions, known, changes)
+    def _describe_changes(
+        self, lake: Lake, known: CurrentDefinitions, changes: DefinitionChanges
+    ) -> ProjectPlan:
+        drawn = preview_target_streams(lake._definitions, known, changes)
         definitions: tuple[Definition, ...] = (*self.tables, *self.stream_tables)
         places = {each.name: each.place for each in definitions}
-        return describe(known, changes, drawn, places, self.environment, lake._parts.settings)
+        return build_plan(known, changes, drawn, places, self.environment, lake._context.settings)
 
     @property
-    def _wanted(self) -> Wanted:
+    def _desired_state(self) -> DesiredState:
         config = self.config
-        return Wanted(
+        return DesiredState(
             self.name, self.tables, self.stream_tables, config.refresh_groups, config.watermark_groups
         )
 
@@ -114,9 +127,9 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
     """Read the project in a folder. Its Python files are run."""
     place = Path(folder).resolve()
     config = read_config(place, environment)
-    names = found_files(place, config.files, needed=config.files_given, outside=os.path.realpath(config.lake))
-    definitions = list(_definitions(place, names))
-    check_once(definitions)
+    names = find_files(place, config.files, needed=config.files_given, outside=os.path.realpath(config.lake))
+    definitions = list(_read_definitions(place, names))
+    check_names_unique(definitions)
     return Project(
         config.name,
         place,
@@ -127,7 +140,7 @@ def load(folder: str | Path, environment: str | None = None) -> Project:
     )
 
 
-def _definitions(folder: Path, names: Iterable[str]) -> Iterable[Definition]:
+def _read_definitions(folder: Path, names: Iterable[str]) -> Iterable[Definition]:
     for name in names:
         text = read_text(folder, name)
         yield from read_python_file(folder, name, text) if name.endswith(".py") else read_sql_file(name, text)

@@ -1,1 +1,1 @@
-"""Reading tables: one moment at a time."""
+"""Reading tables as of one lake version."""

@@ -1,1 +1,1 @@
-"""Bringing a stored query from one moment of its sources to a later one."""
+"""Refreshing stream tables: from one lake version of their sources to a later one."""

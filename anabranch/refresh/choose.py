@@ -8,8 +8,8 @@ do, and the newest weigh most. Of what was never seen only this is assumed: fixe
 changed row costs as much as a few rows of a full refresh.
 
 Differential is preferred. Full must be clearly faster to be chosen, and stays until it isn't faster at all.
-An estimate that is never put to the test may be wrong for ever: so what keeps losing is tried again when the
-other's line says that it should win, rarely enough to cost no more than a fraction of the time.
+An estimate that is never tested may stay wrong for ever. So the action that keeps losing is tried again when
+the other's line says that it should win, rarely enough to cost no more than a fraction of the time.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Sizes:
     rows_stored: int
 
     def work(self, action: Action) -> int:
-        """The rows that decide how long it takes."""
+        """The number of rows that decides how long an action takes."""
         return self.rows_changed if action == "DIFFERENTIAL" else self.rows_read + self.rows_stored
 
 
 @dataclass(frozen=True)
-class Past:
+class PastRefresh:
     """A refresh that succeeded: how it was done, how long it took, and the sizes it met."""
 
     action: Action
@@ -72,18 +72,18 @@ class Past:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to do, and why, in words with numbers."""
+    """The chosen action, and the reason in words with numbers."""
 
     action: Action
     because: str
 
 
-def choose(sizes: Sizes, past: Sequence[Past]) -> Choice:
+def choose(sizes: Sizes, past: Sequence[PastRefresh]) -> Choice:
     """How to refresh a stream table that can be maintained incrementally; `past` has the oldest first."""
     share = f"{sizes.rows_changed:,} of {sizes.rows_read:,} rows changed"
     if not past:
         return Choice("DIFFERENTIAL", f"differential: {share}, nothing known yet about the time")
-    full, differential = _outlooks(sizes, past)
+    full, differential = _cost_estimates(sizes, past)
     # Staying with full takes less than going to it, so that noise doesn't move it to and fro.
     stays = past[-1].action == "FULL" and differential.known
     if full.seconds < differential.seconds * (1.0 if stays else CLEARLY):
@@ -95,21 +95,22 @@ def choose(sizes: Sizes, past: Sequence[Past]) -> Choice:
         return Choice(
             other.action,
             f"{other.action.lower()}: {share}, tried again after {other.untried} refreshes, "
-            f"{_shown(other.seconds)} before, {better.action.lower()} about {_shown(better.seconds)}",
+            f"{_format_seconds(other.seconds)} before, "
+            f"{better.action.lower()} about {_format_seconds(better.seconds)}",
         )
     return Choice(
         better.action,
-        f"{better.action.lower()}: {share}, about {_shown(better.seconds)}, "
-        f"{other.action.lower()} about {_shown(other.seconds)}",
+        f"{better.action.lower()}: {share}, about {_format_seconds(better.seconds)}, "
+        f"{other.action.lower()} about {_format_seconds(other.seconds)}",
     )
 
 
 @dataclass(frozen=True)
-class _Outlook:
-    """What to expect of one kind of refresh.
+class _CostEstimate:
+    """The expected time of one kind of refresh.
 
-    `seconds` by its own past, if it is `known`; `hoped` by that of the other kind; `untried` counts the
-    refreshes since its last.
+    `seconds` is estimated from its own past, if that is `known`; `hoped` from that of the other kind;
+    `untried` counts the refreshes since its last.
     """
 
     action: Action
@@ -119,25 +120,25 @@ class _Outlook:
     untried: int
 
 
-def _outlooks(sizes: Sizes, past: Sequence[Past]) -> tuple[_Outlook, _Outlook]:
-    full = _line(_points(past, "FULL"), None)
-    differential = _line(_points(past, "DIFFERENTIAL"), CHANGED_ROW * full.per_row if full else None)
-    hoped_full = differential.at(sizes.work("FULL"), 1 / CHANGED_ROW) if differential else None
-    hoped_differential = full.at(sizes.work("DIFFERENTIAL"), CHANGED_ROW) if full else None
+def _cost_estimates(sizes: Sizes, past: Sequence[PastRefresh]) -> tuple[_CostEstimate, _CostEstimate]:
+    full = _fit_line(_points(past, "FULL"), None)
+    differential = _fit_line(_points(past, "DIFFERENTIAL"), CHANGED_ROW * full.per_row if full else None)
+    hoped_full = differential.seconds_for(sizes.work("FULL"), 1 / CHANGED_ROW) if differential else None
+    hoped_differential = full.seconds_for(sizes.work("DIFFERENTIAL"), CHANGED_ROW) if full else None
     return (
-        _outlook("FULL", sizes, past, full, hoped_full),
-        _outlook("DIFFERENTIAL", sizes, past, differential, hoped_differential),
+        _cost_estimate("FULL", sizes, past, full, hoped_full),
+        _cost_estimate("DIFFERENTIAL", sizes, past, differential, hoped_differential),
     )
 
 
-def _outlook(
-    action: Action, sizes: Sizes, past: Sequence[Past], line: _Line | None, hoped: float | None
-) -> _Outlook:
-    own = None if line is None else line.at(sizes.work(action))
+def _cost_estimate(
+    action: Action, sizes: Sizes, past: Sequence[PastRefresh], line: _Line | None, hoped: float | None
+) -> _CostEstimate:
+    own = None if line is None else line.seconds_for(sizes.work(action))
     seconds = own if own is not None else hoped
     assert seconds is not None, "of two kinds of refresh one is known"
     untried = next((age for age, each in enumerate(reversed(past)) if each.action == action), len(past))
-    return _Outlook(action, seconds, seconds if hoped is None else hoped, own is not None, untried)
+    return _CostEstimate(action, seconds, seconds if hoped is None else hoped, own is not None, untried)
 
 
 # -- fitting a line -------------------------------------------------------------------------------
@@ -161,13 +162,13 @@ class _Line:
     most: int
     beyond: float
 
-    def at(self, rows: int, factor: float = 1.0) -> float:
-        """The seconds for so many rows that cost `factor` times as much as those of this line."""
+    def seconds_for(self, rows: int, factor: float = 1.0) -> float:
+        """The seconds for `rows` rows that each cost `factor` times as much as those of this line."""
         per_row = self.per_row if rows <= BEYOND * self.most else max(self.per_row, self.beyond)
         return self.fixed + rows * per_row * factor
 
 
-def _points(past: Sequence[Past], action: Action) -> list[_Point]:
+def _points(past: Sequence[PastRefresh], action: Action) -> list[_Point]:
     """The recent refreshes of a kind, newest first."""
     recent = [each for each in reversed(past) if each.action == action][:RECENT]
     return [
@@ -176,7 +177,7 @@ def _points(past: Sequence[Past], action: Action) -> list[_Point]:
     ]
 
 
-def _line(points: Sequence[_Point], guess: float | None) -> _Line | None:
+def _fit_line(points: Sequence[_Point], guess: float | None) -> _Line | None:
     """The line through the points; where they don't tell what a row costs, `guess` does."""
     if not points:
         return None
@@ -188,16 +189,16 @@ def _line(points: Sequence[_Point], guess: float | None) -> _Line | None:
             for one, other in combinations(points, 2)
             if (gap := abs(one.rows - other.rows))
         ]
-        per_row = max(0.0, _median(slopes))
+        per_row = max(0.0, _weighted_median(slopes))
     else:
-        level = _median((point.seconds, point.weight) for point in points)
-        rows = _median((float(point.rows), point.weight) for point in points)
+        level = _weighted_median((point.seconds, point.weight) for point in points)
+        rows = _weighted_median((float(point.rows), point.weight) for point in points)
         per_row = max(0.0, level - OVERHEAD) / rows if guess is None else min(guess, level / rows)
-    fixed = _median((point.seconds - per_row * point.rows, point.weight) for point in points)
+    fixed = _weighted_median((point.seconds - per_row * point.rows, point.weight) for point in points)
     return _Line(max(0.0, fixed), per_row, most, guess or 0.0)
 
 
-def _median(weighted: Iterable[tuple[float, float]]) -> float:
+def _weighted_median(weighted: Iterable[tuple[float, float]]) -> float:
     """The least value such that it and those below have half the weight or more."""
     ordered = sorted(weighted)
     half = sum(weight for _, weight in ordered) / 2
@@ -209,7 +210,7 @@ def _median(weighted: Iterable[tuple[float, float]]) -> float:
     return ordered[-1][0]
 
 
-def _shown(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     """Two digits that matter, as in 0.034 s, 0.8 s, 4.1 s and 1,250 s."""
     if seconds >= 10:
         return f"{seconds:,.0f} s"

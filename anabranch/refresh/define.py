@@ -1,6 +1,6 @@
-"""A query, ready to be stored and maintained: its plan, what is stored, in which types.
+"""A definition: a query's plan, the tables that store its result and hidden state, and their types.
 
-Spark decides what a query means. So its plan is held against the text before anything is stored: the same
+Spark decides what a query means. So its plan is compared with the text before anything is stored: the same
 columns in the same types, and, where there isn't too much of it, the same rows.
 """
 
@@ -10,33 +10,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, subplans, tables
-from anabranch.delta.pieces import Piece, pieces
-from anabranch.delta.root import Maintained, maintained
+from anabranch.connection.lake_context import LakeContext
+from anabranch.delta.hidden_state import HiddenState, split_hidden_state
+from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
 from anabranch.engine.base import Frame
+from anabranch.engine.render.statement import render
 from anabranch.errors import NotIncremental
-from anabranch.ledger.records import Moment
 from anabranch.names import TableName
-from anabranch.parts import Parts
-from anabranch.refresh.recursive import Looped, MemberDefinition, check_recursion, recursive_parts
-from anabranch.refresh.sources import Sources
-from anabranch.refresh.typing import check_types, over
-from anabranch.render.statement import render
+from anabranch.refresh.column_types import check_types, run_plan_over_frames
+from anabranch.refresh.inputs import Sources
+from anabranch.refresh.recursive_definitions import (
+    CycleMemberDefinition,
+    StoredRecursiveTable,
+    check_recursion,
+    define_recursive_tables,
+)
 from anabranch.schema import Schema, has_map
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 from anabranch.sql.query import Query, parse_query
+from anabranch.streams.versions import LakeVersion
 
 ADDED_UP = (Net, Distinct, Support, SetOp)
 """Operators that compare whole rows."""
 CHECKED_ROWS = 1_000_000
-"""With up to so many source rows, the plan's result is held against the text's."""
+"""With up to so many source rows, the plan's result is compared with the text's."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTable:
     """One stored table of a definition, and how it is maintained."""
 
     table: TableName
-    maintained: Maintained
+    maintained: MaintenancePlan
     schema: Schema
     """What is stored, hidden columns included."""
 
@@ -48,7 +53,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class FullDefinition:
-    """A query whose result is stored and can only be computed from nothing, and why."""
+    """A query whose stored result can only be recomputed in full, and why."""
 
     name: TableName
     text: str
@@ -74,17 +79,17 @@ class FullDefinition:
 
 @dataclass(frozen=True)
 class Definition:
-    """A query and how its result is kept."""
+    """A query and how its result is stored and maintained."""
 
     name: TableName
     text: str
     query: Query
     """The text itself, for Spark."""
-    lowered: Lowered
-    pieces: tuple[Kept, ...]
-    """What is stored, in the order of computation: state that nobody sees, then the result."""
-    loops: tuple[Looped, ...] = ()
-    """Recursions inside of the query, stored too: they come before the pieces."""
+    lowered: LoweredQuery
+    pieces: tuple[StoredTable, ...]
+    """What is stored, in the order of computation: hidden state, then the result."""
+    loops: tuple[StoredRecursiveTable, ...] = ()
+    """Recursions inside of the query, stored too: they are computed before the other tables."""
 
     @property
     def tables(self) -> frozenset[TableName]:
@@ -92,8 +97,8 @@ class Definition:
         return self.lowered.tables
 
     @property
-    def result(self) -> Kept:
-        """The piece that people see."""
+    def result(self) -> StoredTable:
+        """The stored table that people see."""
         return self.pieces[-1]
 
     @property
@@ -108,66 +113,71 @@ class Definition:
         return self.lowered.notices
 
 
-def define(parts: Parts, name: TableName, text: str, moment: Moment) -> Definition:
-    """The definition of a query over the tables of a moment, or the error that says why it can't be one."""
-    schemas = {known: version.schema.visible for known, version in moment.versions.items()}
+def define(context: LakeContext, name: TableName, text: str, lake_version: LakeVersion) -> Definition:
+    """The definition of a query over a lake version; an error says why there can't be one."""
+    schemas = {known: version.schema.visible for known, version in lake_version.versions.items()}
     lowered = lower(text, schemas)
-    empty = {str(table): parts.engine.scan([], schemas[table]) for table in lowered.tables}
-    lowered, loops = recursive_parts(parts, name, lowered, empty)
+    empty = {str(table): context.engine.scan([], schemas[table]) for table in lowered.tables}
+    lowered, loops = define_recursive_tables(context, name, lowered, empty)
     for looped in loops:
         check_recursion(looped.loop)
-    kept: list[Kept] = []
-    for piece in pieces(lowered.plan, lowered.columns, str(name)):
-        kept.append(_kept(parts, piece, empty))
-        empty[piece.table] = parts.engine.scan([], kept[-1].schema)
+    kept: list[StoredTable] = []
+    for piece in split_hidden_state(lowered.plan, lowered.columns, str(name)):
+        kept.append(_define_stored_table(context, piece, empty))
+        empty[piece.table] = context.engine.scan([], kept[-1].schema)
     query = parse_query(text)
     if not loops:
-        # Of recursion Spark takes a part only, and ends it by its own limits.
+        # Spark supports recursion only in part, and ends it by its own limits.
         relations = {key: empty[str(table)] for key, table in query.tables}
-        said = parts.engine.schema_of(parts.engine.query(query.template, relations))
+        said = context.engine.schema_of(context.engine.run_query(query.template, relations))
         check_types(said, kept[-1].schema.visible)
     return Definition(name, text, query, lowered, tuple(kept), loops)
 
 
 def define_full(
-    parts: Parts, name: TableName, text: str, moment: Moment, refusal: NotIncremental
+    context: LakeContext, name: TableName, text: str, lake_version: LakeVersion, refusal: NotIncremental
 ) -> FullDefinition:
-    """The definition of a query that is only ever computed from nothing; Spark says whether it can be."""
+    """The definition of a query that is always recomputed in full; Spark says whether it can be."""
     query = parse_query(text)
     relations = {
-        key: parts.engine.scan([], moment.version(table).schema.visible) for key, table in query.tables
+        key: context.engine.scan([], lake_version.version(table).schema.visible)
+        for key, table in query.tables
     }
-    schema = parts.engine.schema_of(parts.engine.query(query.template, relations))
+    schema = context.engine.schema_of(context.engine.run_query(query.template, relations))
     return FullDefinition(name, text, query, schema, refusal)
 
 
-def contents(definition: Definition, kept: Kept, sources: Sources) -> Frame:
-    """The rows to store, computed from nothing, as of the later moment."""
+def compute_contents(definition: Definition, kept: StoredTable, sources: Sources) -> Frame:
+    """The rows to store, recomputed in full, as of the later lake version."""
     stored = kept.maintained
-    if len(definition.schemas) > 1 or stored.hidden or not definition.lowered.settled:
-        # The text knows neither state nor hidden columns, and would choose among ties as it likes.
-        return _planned(stored.stored, stored.columns, sources)
-    return _said(definition, sources)
+    if len(definition.schemas) > 1 or stored.hidden_columns or not definition.lowered.settled:
+        # The text has neither hidden state nor hidden columns, and may choose otherwise among ties.
+        return _run_plan_over_sources(stored.stored, stored.columns, sources)
+    return _run_query_text(definition, sources)
 
 
-def check_plan(parts: Parts, definition: Definition, moment: Moment) -> bool:
-    """Hold the plan's rows against the text's; whether that was possible. A difference is an error."""
-    rows = sum(moment.version(table).rows for table in definition.tables)
+def check_plan(context: LakeContext, definition: Definition, lake_version: LakeVersion) -> bool:
+    """Compare the plan's rows with the text's; False if that wasn't possible. A difference is an error."""
+    rows = sum(lake_version.version(table).rows for table in definition.tables)
     if rows > CHECKED_ROWS or not definition.lowered.settled or definition.loops:
         return False
-    sources = Sources(parts, moment, moment)
+    sources = Sources(context, lake_version, lake_version)
     schema = definition.result.schema.visible
-    planned = _planned(definition.lowered.plan, definition.lowered.columns, sources)
-    hold_against_text(parts, definition, planned, sources, schema)
+    planned = _run_plan_over_sources(definition.lowered.plan, definition.lowered.columns, sources)
+    check_rows_against_text(context, definition, planned, sources, schema)
     return True
 
 
-def hold_against_text(
-    parts: Parts, definition: Definition | MemberDefinition, rows: Frame, sources: Sources, schema: Schema
+def check_rows_against_text(
+    context: LakeContext,
+    definition: Definition | CycleMemberDefinition,
+    rows: Frame,
+    sources: Sources,
+    schema: Schema,
 ) -> None:
-    """Refuse rows that aren't those that Spark makes of the text."""
-    found = parts.engine.checksum(rows, schema)
-    expected = parts.engine.checksum(_said(definition, sources), schema)
+    """Refuse rows that differ from those that Spark computes from the text."""
+    found = context.engine.compute_checksum(rows, schema)
+    expected = context.engine.compute_checksum(_run_query_text(definition, sources), schema)
     if found != expected:
         raise NotIncremental(
             f'the query of "{definition.name}" is not understood: its plan gives other rows than Spark',
@@ -176,39 +186,43 @@ def hold_against_text(
         )
 
 
-def recomputed(definition: Definition | FullDefinition, sources: Sources) -> Frame:
-    """The query's result from its sources, and from its recursions, as people see it."""
+def recompute(definition: Definition | FullDefinition, sources: Sources) -> Frame:
+    """The visible result of the query, computed from its sources and its recursions."""
     if isinstance(definition, Definition) and definition.loops:
-        return _planned(definition.lowered.plan, definition.lowered.columns, sources)
+        return _run_plan_over_sources(definition.lowered.plan, definition.lowered.columns, sources)
     if isinstance(definition, FullDefinition) or definition.lowered.settled:
-        return _said(definition, sources)
-    return _planned(definition.lowered.plan, definition.lowered.columns, sources)
+        return _run_query_text(definition, sources)
+    return _run_plan_over_sources(definition.lowered.plan, definition.lowered.columns, sources)
 
 
-def _planned(plan: Plan, columns: tuple[str, ...], sources: Sources) -> Frame:
-    """What a query's plan gives."""
-    rendered = render(plan, sources.parts.engine.dialect, columns)
-    frames = {key: sources.frame(leaf) for key, leaf in rendered.leaves if isinstance(leaf, Scan)}
-    return sources.parts.engine.query(rendered.template, frames)
+def _run_plan_over_sources(plan: Plan, columns: tuple[str, ...], sources: Sources) -> Frame:
+    """Run a query's plan over its sources."""
+    rendered = render(plan, sources.context.engine.dialect, columns)
+    frames = {key: sources.scan_leaf(leaf) for key, leaf in rendered.leaves if isinstance(leaf, Scan)}
+    return sources.context.engine.run_query(rendered.template, frames)
 
 
-def _said(definition: Definition | FullDefinition | MemberDefinition, sources: Sources) -> Frame:
-    """What the text says, as Spark understands it."""
-    relations = {key: sources.rows(table) for key, table in definition.query.tables}
-    return sources.parts.engine.query(definition.query.template, relations)
+def _run_query_text(
+    definition: Definition | FullDefinition | CycleMemberDefinition, sources: Sources
+) -> Frame:
+    """Run the text of a query in Spark."""
+    relations = {key: sources.scan_visible_rows(table) for key, table in definition.query.tables}
+    return sources.context.engine.run_query(definition.query.template, relations)
 
 
-def _kept(parts: Parts, piece: Piece, empty: Mapping[str, Frame]) -> Kept:
+def _define_stored_table(context: LakeContext, piece: HiddenState, empty: Mapping[str, Frame]) -> StoredTable:
     def types(plan: Plan) -> Mapping[str, str]:
-        return parts.engine.types_of(over(parts, plan, plan.names, empty))
+        return context.engine.types_of(run_plan_over_frames(context, plan, plan.names, empty))
 
-    kept = maintained(piece.plan, piece.columns, types)
-    schema = parts.engine.schema_of(over(parts, kept.stored, kept.columns, empty), hidden=True)
-    _check_maps(kept, schema, {name: parts.engine.types_of(frame) for name, frame in empty.items()})
-    return Kept(TableName.parse(piece.table), kept, schema)
+    kept = plan_maintenance(piece.plan, piece.columns, types)
+    schema = context.engine.schema_of(
+        run_plan_over_frames(context, kept.stored, kept.columns, empty), hidden=True
+    )
+    _check_maps(kept, schema, {name: context.engine.types_of(frame) for name, frame in empty.items()})
+    return StoredTable(TableName.parse(piece.table), kept, schema)
 
 
-def _check_maps(kept: Maintained, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:
+def _check_maps(kept: MaintenancePlan, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:
     """Refuse maps among rows that are added up: grouped by a map, Spark makes zeros of the NULLs in it."""
     stored = zip(kept.stored.names, schema, strict=True)
     maps = {name for name, column in stored if has_map(column.type)}

@@ -1,9 +1,9 @@
 """Immediate stream tables: maintained by their writers, in the same commit.
 
-A write to what they read brings them up from the staged rows before anything is committed, and all becomes
-visible together. If that fails, the write fails. The commit rests on what was read: no other writer has
-changed an input meanwhile, and no other immediate table has appeared. Otherwise it conflicts, and is tried
-again on top of what there is then.
+A write to what they read refreshes them from the staged rows before anything is committed, and all becomes
+visible together. If that fails, the write fails. The commit requires that meanwhile no other writer has
+changed an input and no other immediate table has appeared. Otherwise it conflicts, and is tried again on top
+of the newest version.
 """
 
 from __future__ import annotations
@@ -11,55 +11,60 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from anabranch.commit.group_commit import SameImmediateTables
 from anabranch.errors import AnabranchError, CommitError, ImmediateFailed, WriteConflict
-from anabranch.events import ignore
-from anabranch.graph.graph import Graph
+from anabranch.events import ignore_event
 from anabranch.ledger.database import Connection
 from anabranch.ledger.history import IMMEDIATE, add_refreshes
-from anabranch.ledger.records import Moment
-from anabranch.ledger.streams import ACTIVE, StreamTable, read_immediate, store_progress
+from anabranch.ledger.stream_tables import read_immediate_streams, store_progress
 from anabranch.names import TableName
-from anabranch.refresh.definitions import Definitions
-from anabranch.refresh.graphs import graph_of
-from anabranch.refresh.member import Job, Result, bring_up
-from anabranch.refresh.passes import Pass
-from anabranch.refresh.publish import after_commit, entry_of, input_checks
-from anabranch.storage.commit import SameFollowers
-from anabranch.write.follow import Followed
-from anabranch.write.working import WorkingTable
+from anabranch.refresh.definition_cache import DefinitionCache
+from anabranch.refresh.publish import history_entry, input_checks, stream_after_commit
+from anabranch.refresh.refresh_member import Job, Result, refresh_member
+from anabranch.refresh.run_context import RefreshRun
+from anabranch.streams.graph import Graph
+from anabranch.streams.stream_graph import graph_of
+from anabranch.streams.stream_table import ACTIVE, StreamTable
+from anabranch.streams.versions import LakeVersion
+from anabranch.write.immediate_updates import ImmediateUpdates
+from anabranch.write.working_table import WorkingTable
 
 
-def follow(definitions: Definitions, moment: Moment, tables: Sequence[WorkingTable]) -> Followed:
-    """Bring up every immediate stream table that reads, near or far, what was written."""
-    parts = definitions.parts
-    with parts.catalog.database.reading() as connection:
-        streams = read_immediate(connection)
-    same = SameFollowers(frozenset(stream.table_id for stream in streams.values()))
+def stage_immediate_tables(
+    definitions: DefinitionCache, lake_version: LakeVersion, tables: Sequence[WorkingTable]
+) -> ImmediateUpdates:
+    """Refresh every immediate stream table that reads what was written, directly or through others."""
+    context = definitions.context
+    with context.catalog.database.begin_read() as connection:
+        streams = read_immediate_streams(connection)
+    same = SameImmediateTables(frozenset(stream.table_id for stream in streams.values()))
     written = {table.name: table for table in tables if table.pieces or table.new or table.dropped}
     if not streams or not written:
-        return Followed(checks=(same,))
-    quiet = replace(parts, observer=ignore)
-    a_pass = Pass(quiet, definitions, moment, dict(streams), "writer")
-    results = _brought_up(a_pass, streams, written)
-    moved = frozenset(name for name, table in written.items() if table.touched)
+        return ImmediateUpdates(checks=(same,))
+    quiet = replace(context, observer=ignore_event)
+    refresh_run = RefreshRun(quiet, definitions, lake_version, dict(streams), "writer")
+    results = _refresh_immediate(refresh_run, streams, written)
+    moved = frozenset(name for name, table in written.items() if table.is_modified)
 
-    def enter(connection: Connection, lsn: int) -> None:
-        after = {name: after_commit(a_pass, results, name, lsn, moved) for name in results}
+    def write_entries(connection: Connection, lsn: int) -> None:
+        after = {name: stream_after_commit(refresh_run, results, name, lsn, moved) for name in results}
         for stream in after.values():
             store_progress(connection, stream)
-        entries = [entry_of(a_pass, results[name], after[name], lsn, None, {}) for name in results]
+        entries = [history_entry(refresh_run, results[name], after[name], lsn, None, {}) for name in results]
         add_refreshes(connection, [replace(entry, action=IMMEDIATE) for entry in entries])
 
     staged = [table for result in results.values() for table in (*result.replaced, *result.tables.values())]
-    return Followed(
-        tuple(table for table in staged if table.touched),
+    return ImmediateUpdates(
+        tuple(table for table in staged if table.is_modified),
         (same, *(check for result in results.values() for check in input_checks(result, written))),
-        (enter,),
+        (write_entries,),
     )
 
 
-def _brought_up(
-    a_pass: Pass, streams: Mapping[TableName, StreamTable], written: Mapping[TableName, WorkingTable]
+def _refresh_immediate(
+    refresh_run: RefreshRun,
+    streams: Mapping[TableName, StreamTable],
+    written: Mapping[TableName, WorkingTable],
 ) -> dict[TableName, Result]:
     staged = {name: table for name, table in written.items() if not table.dropped}
     gone = written.keys() - staged.keys()
@@ -69,9 +74,9 @@ def _brought_up(
         above = {read: staged[read] for read in stream.inputs if read in staged}
         if not above or gone.intersection(stream.inputs) or stream.status != ACTIVE:
             continue
-        _check_newest(a_pass, stream)
+        _check_newest(refresh_run, stream)
         try:
-            results[name] = bring_up(a_pass, Job(stream), above, a_pass.seen)
+            results[name] = refresh_member(refresh_run, Job(stream), above, refresh_run.current_state)
         except CommitError:
             raise
         except AnabranchError as error:
@@ -80,14 +85,14 @@ def _brought_up(
                 detail=str(error).replace("\n", "; "),
                 hint="mend the rows, or alter the stream table's query or refresh_mode.",
             ) from error
-        if results[name].touched:
+        if results[name].is_modified:
             staged[name] = results[name].table
     return results
 
 
-def _check_newest(a_pass: Pass, stream: StreamTable) -> None:
-    """What the ledger says of it may be newer than the moment at which the transaction began."""
-    versions = a_pass.moment.versions
+def _check_newest(refresh_run: RefreshRun, stream: StreamTable) -> None:
+    """Conflict if the ledger's record of it is newer than the lake version the transaction began at."""
+    versions = refresh_run.lake_version.versions
     own = versions.get(stream.name)
     newer = own is None or (stream.version_lsn or 0) > own.lsn
     for name, read in (stream.reads or {}).items():

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE
-from anabranch.ledger.records import Version
-from anabranch.ledger.streams import Reads, StreamTable
 from anabranch.names import TableName
-from anabranch.refresh.choose import Past, Sizes, choose
+from anabranch.refresh.choose import PastRefresh, Sizes, choose
+from anabranch.streams.stream_table import Reads, StreamTable
+from anabranch.streams.versions import TableVersion
 
 NOTHING_CHANGED = "nothing that it reads has changed"
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedAction:
     """What is to be done, and why."""
 
     action: str
@@ -27,52 +27,54 @@ class Situation:
     """A stream table before its refresh."""
 
     stream: StreamTable
-    inputs: Mapping[TableName, Version]
+    inputs: Mapping[TableName, TableVersion]
     """What its query would read."""
     staged: frozenset[TableName]
     """Inputs that this refresh has changed already, before anybody sees it."""
     lost: frozenset[TableName]
-    """Inputs of which the version read last is no longer kept."""
+    """Inputs whose last read version has expired."""
     touched_by: str | None = None
     """Who else changed its contents, if somebody did."""
     asked_full: bool = False
     anew: str | None = None
-    """Why it must be filled from nothing, whatever changed."""
+    """Why it must be reinitialised, whatever changed."""
 
 
-def plan(situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Sequence[Past]]) -> Planned:
+def plan_refresh(
+    situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Sequence[PastRefresh]]
+) -> PlannedAction:
     """The action, and why."""
     stream = situation.stream
     if situation.anew is not None:
-        return Planned(REINITIALIZE, situation.anew)
+        return PlannedAction(REINITIALIZE, situation.anew)
     if stream.reads is None:
-        return Planned(REINITIALIZE, "the first fill")
+        return PlannedAction(REINITIALIZE, "the first fill")
     if situation.touched_by is not None:
-        return Planned(REINITIALIZE, f"its contents were changed by {situation.touched_by}")
+        return PlannedAction(REINITIALIZE, f"its contents were changed by {situation.touched_by}")
     if situation.asked_full:
-        return Planned(FULL, "a full refresh was asked for")
+        return PlannedAction(FULL, "a full refresh was asked for")
     changed = changed_inputs(stream.reads, situation.inputs) | situation.staged
     if not changed:
-        return Planned(NO_DATA, NOTHING_CHANGED)
+        return PlannedAction(NO_DATA, NOTHING_CHANGED)
     for name in sorted(situation.inputs):
         read = stream.reads.get(name)
         if read is None or read.table_id != situation.inputs[name].table_id:
-            return Planned(REINITIALIZE, f'"{name}" is another table than the one that was read')
+            return PlannedAction(REINITIALIZE, f'"{name}" is another table than the one that was read')
     if situation.lost:
         names = ", ".join(f'"{name}"' for name in sorted(situation.lost))
-        return Planned(REINITIALIZE, f"the version of {names} that was read last is no longer kept")
+        return PlannedAction(REINITIALIZE, f"the version of {names} that was read last is no longer kept")
     if stream.options.refresh_mode == "full":
-        return Planned(FULL, "refresh_mode is full")
+        return PlannedAction(FULL, "refresh_mode is full")
     if stream.refusal is not None:
-        return Planned(FULL, stream.refusal)
+        return PlannedAction(FULL, stream.refusal)
     if stream.options.refresh_mode in ("differential", "immediate"):
-        return Planned(DIFFERENTIAL, f"refresh_mode is {stream.options.refresh_mode}")
+        return PlannedAction(DIFFERENTIAL, f"refresh_mode is {stream.options.refresh_mode}")
     choice = choose(sizes(), past())
-    return Planned(choice.action, choice.because)
+    return PlannedAction(choice.action, choice.because)
 
 
-def changed_inputs(reads: Reads, inputs: Mapping[TableName, Version]) -> frozenset[TableName]:
-    """The inputs of which there is another version than the one that was read."""
+def changed_inputs(reads: Reads, inputs: Mapping[TableName, TableVersion]) -> frozenset[TableName]:
+    """The inputs whose version differs from the one that was read."""
     return frozenset(
         name
         for name, version in inputs.items()

@@ -1,4 +1,4 @@
-"""Whether a stream table holds what its query gives: recomputed from nothing, and compared."""
+"""Verifies a stream table: recomputes its query in full, and compares the rows."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from anabranch.connection.lake_context import LakeContext
 from anabranch.engine.base import Frame
-from anabranch.ledger.records import Moment, Version
 from anabranch.names import TableName
-from anabranch.parts import Parts
-from anabranch.read.view import frame_of
-from anabranch.refresh.define import Definition, FullDefinition, recomputed
-from anabranch.refresh.loops import least
-from anabranch.refresh.recursive import MemberDefinition, fellows
-from anabranch.refresh.sources import Sources
+from anabranch.read.scan_tables import scan_version
+from anabranch.refresh.define import Definition, FullDefinition, recompute
+from anabranch.refresh.inputs import Sources
+from anabranch.refresh.recursive_definitions import CycleMemberDefinition, all_recursive_tables
+from anabranch.refresh.run_fixpoint import compute_least_fixpoint
+from anabranch.streams.versions import LakeVersion, TableVersion
 
 
 @dataclass(frozen=True)
 class Verified:
-    """The outcome: how many rows the table lacks, and how many it has too much."""
+    """The outcome: how many rows the table lacks, and how many it has too many."""
 
     missing: int
     surplus: int
@@ -31,27 +31,38 @@ class Verified:
 
 
 def verify(
-    parts: Parts, definition: Definition | FullDefinition, stored: Version, moment: Moment
+    context: LakeContext,
+    definition: Definition | FullDefinition,
+    stored: TableVersion,
+    lake_version: LakeVersion,
 ) -> Verified:
-    """Compare what is stored with the query's result over its sources as of a moment."""
+    """Compare what is stored with the query's result over its sources as of a lake version."""
     with ExitStack() as held:
         computed: dict[TableName, Frame] = {}
         if isinstance(definition, Definition):
             for looped in definition.loops:
-                sources = Sources(parts, moment, moment, computed=computed)
-                computed |= held.enter_context(least(parts, [looped], sources))
-        expected = recomputed(definition, Sources(parts, moment, moment, computed=computed))
-        return _compared(parts, expected, stored)
+                sources = Sources(context, lake_version, lake_version, computed=computed)
+                computed |= held.enter_context(compute_least_fixpoint(context, [looped], sources))
+        expected = recompute(definition, Sources(context, lake_version, lake_version, computed=computed))
+        return _compare_rows(context, expected, stored)
 
 
-def verify_member(
-    parts: Parts, name: TableName, members: Sequence[MemberDefinition], stored: Version, moment: Moment
+def verify_cycle_member(
+    context: LakeContext,
+    name: TableName,
+    members: Sequence[CycleMemberDefinition],
+    stored: TableVersion,
+    lake_version: LakeVersion,
 ) -> Verified:
-    """Compare what a member of a cycle holds with the least solution for all members, found from nothing."""
-    with least(parts, fellows(members), Sources(parts, moment, moment)) as found:
-        return _compared(parts, found[name], stored)
+    """Compare the rows of a cycle's member with the least solution for all members, recomputed in full."""
+    with compute_least_fixpoint(
+        context, all_recursive_tables(members), Sources(context, lake_version, lake_version)
+    ) as found:
+        return _compare_rows(context, found[name], stored)
 
 
-def _compared(parts: Parts, expected: Frame, stored: Version) -> Verified:
-    missing, surplus = parts.engine.difference(expected, frame_of(parts, stored), stored.schema.visible)
+def _compare_rows(context: LakeContext, expected: Frame, stored: TableVersion) -> Verified:
+    missing, surplus = context.engine.count_differences(
+        expected, scan_version(context, stored), stored.schema.visible
+    )
     return Verified(missing, surplus)

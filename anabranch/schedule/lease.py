@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from anabranch.connection.lake_context import LakeContext
 from anabranch.errors import CatalogUnavailable, CommitError
 from anabranch.ledger import leases
 from anabranch.ledger.records import Fence
-from anabranch.parts import Parts
 
 SCHEDULER = "scheduler"
 
@@ -21,16 +21,16 @@ SCHEDULER = "scheduler"
 class Lease:
     """One scheduler's claim to lead."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._holder = parts.clock.new_id()
+    def __init__(self, context: LakeContext) -> None:
+        self._context = context
+        self._holder = context.clock.new_id()
         self.fence: Fence | None = None
 
     def take(self) -> Fence | None:
         """Lead, or go on leading; None while another scheduler does."""
-        now = self._parts.clock.now()
-        until = now + self._parts.settings["scheduler_lease"]
-        with self._parts.catalog.database.writing() as connection:
+        now = self._context.clock.now()
+        until = now + self._context.settings["scheduler_lease"]
+        with self._context.catalog.database.begin_write() as connection:
             self.fence = leases.take_lease(
                 connection, lease=SCHEDULER, holder=self._holder, now=now, until=until
             )
@@ -39,18 +39,18 @@ class Lease:
     def release(self) -> None:
         """Let another scheduler lead at once; where that can't be said now, the lease runs out."""
         if self.fence is not None:
-            with suppress(CatalogUnavailable), self._parts.catalog.database.writing() as connection:
+            with suppress(CatalogUnavailable), self._context.catalog.database.begin_write() as connection:
                 leases.release_lease(connection, self.fence)
             self.fence = None
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def renew_in_background(self) -> Iterator[None]:
         """Renew the lease in the background, for work that may take longer than it runs."""
         done = threading.Event()
         fence = self.fence
 
         def renew() -> None:
-            every = self._parts.settings["scheduler_lease"].total_seconds() / 3
+            every = self._context.settings["scheduler_lease"].total_seconds() / 3
             while not done.wait(every):
                 try:
                     if self.take() != fence:

@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from anabranch.durations import parse_duration, show_duration
+from anabranch.durations import format_duration, parse_duration
 from anabranch.errors import InvalidSchedule
 
 MIN_PERIOD = timedelta(seconds=1)
@@ -41,7 +41,7 @@ ALIASES = {
 HINT = 'write a duration ("30s", "5m"), cron ("*/5 * * * *", "@daily"), "calculated", or None for by hand.'
 
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+)*")
-# A moment from which firings are compared: any will do, as long as it is always the same.
+# A time from which firings are compared: any will do, as long as it is always the same.
 _SAMPLE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -54,12 +54,12 @@ class Every:
     def __post_init__(self) -> None:
         if self.period < MIN_PERIOD:
             raise InvalidSchedule(
-                f"a schedule of {show_duration(self.period)} is too short",
-                hint=f"{show_duration(MIN_PERIOD)} is the least.",
+                f"a schedule of {format_duration(self.period)} is too short",
+                hint=f"{format_duration(MIN_PERIOD)} is the least.",
             )
 
     def __str__(self) -> str:
-        return show_duration(self.period)
+        return format_duration(self.period)
 
     @property
     def shortest_gap(self) -> timedelta:
@@ -69,7 +69,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Cron:
-    """At the moments that a cron expression of five fields, or its alias, names in a time zone."""
+    """At the times that a cron expression of five fields, or its alias, names in a time zone."""
 
     expression: str
     zone: str = "UTC"
@@ -81,21 +81,21 @@ class Cron:
                 hint=f"{MAX_CRON_LENGTH} are allowed.",
             )
         if len(self._fields.split()) != 5:
-            raise _no_cron(self.expression, "it must have five fields.")
+            raise _invalid_cron(self.expression, "it must have five fields.")
         try:
             self._in_zone(_SAMPLE)
             next(CronSim(self._fields, _SAMPLE))
         except CronSimError as wrong:
-            raise _no_cron(self.expression, f"{wrong}.") from None
+            raise _invalid_cron(self.expression, f"{wrong}.") from None
         except StopIteration:
-            raise _no_cron(self.expression, "it names a day that never comes.") from None
+            raise _invalid_cron(self.expression, "it names a day that never comes.") from None
 
     def __str__(self) -> str:
         return self.expression if self.zone == "UTC" else f"{self.expression} {self.zone}"
 
-    def after(self, moment: datetime) -> datetime:
+    def next_firing(self, moment: datetime) -> datetime:
         """The first firing later than `moment`, in UTC."""
-        # Where an hour comes twice, the next on the wall's clock may lie before it.
+        # Where an hour comes twice, the next firing in local time may lie before `moment`.
         firings = (found.astimezone(UTC) for found in CronSim(self._fields, self._in_zone(moment)))
         return next(found for found in firings if found > moment)
 
@@ -154,18 +154,18 @@ def parse_schedule(value: object) -> Schedule:
         return ByHand()
     if not isinstance(value, str):
         raise InvalidSchedule(f"a schedule must be text or None, not {type(value).__name__}", hint=HINT)
-    return _parsed(value)
+    return _parse_text(value)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(value: str) -> Schedule:
+def _parse_text(value: str) -> Schedule:
     words = value.split()
     match words:
         case [word] if word.lower() == "calculated":
             return Calculated()
         case [alias, *zone] if alias.startswith("@") and len(zone) <= 1:
             if alias.lower() not in ALIASES:
-                raise _no_cron(alias, f"known are {', '.join(ALIASES)}.")
+                raise _invalid_cron(alias, f"known are {', '.join(ALIASES)}.")
             return Cron(alias.lower(), *zone)
         case [_, _, _, _, _]:
             return Cron(" ".join(words))
@@ -178,13 +178,13 @@ def _parsed(value: str) -> Schedule:
     return Every(period)
 
 
-def show_schedule(schedule: Schedule) -> str | None:
+def format_schedule(schedule: Schedule) -> str | None:
     """What `parse_schedule` reads back."""
     return None if isinstance(schedule, ByHand) else str(schedule)
 
 
 def next_due(schedule: Timed, last: datetime | None) -> datetime:
-    """The first moment, in UTC, at which a table that was last refreshed then should be again."""
+    """The first time, in UTC, at which a table that was refreshed at `last` should be refreshed again."""
     if last is None:
         return AT_ONCE
     if last.tzinfo is None:
@@ -193,10 +193,10 @@ def next_due(schedule: Timed, last: datetime | None) -> datetime:
         case Every(period):
             return last.astimezone(UTC) + period
         case Cron():
-            return schedule.after(last.astimezone(UTC))
+            return schedule.next_firing(last.astimezone(UTC))
 
 
-def _no_cron(expression: str, detail: str) -> InvalidSchedule:
+def _invalid_cron(expression: str, detail: str) -> InvalidSchedule:
     return InvalidSchedule(
         f"{expression[:40]!a} is not a cron expression",
         detail=detail,

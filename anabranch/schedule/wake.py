@@ -1,7 +1,7 @@
-"""Sleeping until something was committed: here, or by another process.
+"""Sleeping until something was committed, in this process or in another one.
 
-In this process the catalog says so. On PostgreSQL the others' commits notify; on SQLite nothing does, and the
-newest lsn is looked up a few times a second, which costs a fraction of a millisecond.
+Commits of this process set an event of the catalog. Those of other processes notify on PostgreSQL; on SQLite
+the newest lsn is polled a few times a second, which costs a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -10,29 +10,34 @@ import threading
 from datetime import datetime
 from types import TracebackType
 
+from anabranch.connection.lake_context import LakeContext
 from anabranch.ledger import ledger
-from anabranch.parts import Parts
 
 POLL_SECONDS = 0.05
+"""How often SQLite is asked for the newest lsn."""
+
+RECHECK_SECONDS = 0.5
+"""How often PostgreSQL is asked, although it notifies: a notification may be lost with its connection."""
+
 LISTEN_SECONDS = 0.5
-"""How long a wait for notifications lasts before it looks whether to stop."""
+"""How long a wait for notifications lasts before it checks whether to stop."""
 
 
 class Waker:
     """Wakes a scheduler. Use as a context manager."""
 
-    def __init__(self, parts: Parts, stop: threading.Event) -> None:
-        self._parts = parts
+    def __init__(self, context: LakeContext, stop: threading.Event) -> None:
+        self._context = context
         self._stop = stop
         self._listener: threading.Thread | None = None
         self._over = threading.Event()
 
     def __enter__(self) -> Waker:
-        database = self._parts.catalog.database
+        database = self._context.catalog.database
         if not database.is_sqlite:
             self._listener = threading.Thread(
                 target=database.listen,
-                args=(self._parts.catalog.committed.set, self._over, LISTEN_SECONDS),
+                args=(self._context.catalog.committed.set, self._over, LISTEN_SECONDS),
                 name="anabranch-listen",
                 daemon=True,
             )
@@ -48,20 +53,21 @@ class Waker:
 
     def wait(self, seen: int, until: datetime) -> None:
         """Sleep until `until`, or until there is a newer lsn than `seen`, or it is time to stop."""
-        news = self._parts.catalog.committed
+        news = self._context.catalog.committed
+        every = POLL_SECONDS if self._context.catalog.database.is_sqlite else RECHECK_SECONDS
         while not self._stop.is_set():
             news.clear()
-            if self._newest() > seen:
+            if self._read_current_lsn() > seen:
                 return
-            left = (until - self._parts.clock.now()).total_seconds()
+            left = (until - self._context.clock.now()).total_seconds()
             if left <= 0:
                 return
-            news.wait(min(left, POLL_SECONDS if self._parts.catalog.database.is_sqlite else LISTEN_SECONDS))
+            news.wait(min(left, every))
 
     def pause(self, seconds: float) -> None:
         """Sleep, unless it is time to stop."""
         self._stop.wait(seconds)
 
-    def _newest(self) -> int:
-        with self._parts.catalog.database.reading() as connection:
-            return ledger.current_lsn(connection)
+    def _read_current_lsn(self) -> int:
+        with self._context.catalog.database.begin_read() as connection:
+            return ledger.read_current_lsn(connection)

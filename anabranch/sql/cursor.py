@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from anabranch.errors import SqlSyntax, UnsupportedStatement
 from anabranch.names import DEFAULT_NAMESPACE, TableName
-from anabranch.sql.lexical import Kind, Lexeme, SqlText, place
-from anabranch.sql.parse import shown
-from anabranch.sql.relations import NEVER_ALIAS
+from anabranch.sql.cross_check_tables import NEVER_ALIAS
+from anabranch.sql.lexer import Kind, Lexeme, SqlText, place
+from anabranch.sql.parse import format_snippet
 
 
 class Cursor:
@@ -24,7 +24,7 @@ class Cursor:
         self._at = 0
 
     @property
-    def over(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether everything is read."""
         return self._at >= len(self._sql.lexemes)
 
@@ -64,7 +64,7 @@ class Cursor:
     def expect(self, *words: str) -> None:
         """Step over these words or symbols, which must stand here."""
         if not self.take(*words):
-            raise self.unexpected(f"{' '.join(words)} is expected here")
+            raise self.syntax_error(f"{' '.join(words)} is expected here")
 
     def next(self) -> Lexeme | None:
         """Step over whatever stands here."""
@@ -81,7 +81,7 @@ class Cursor:
         """Step over one name."""
         lexeme = self._peek()
         if lexeme is None or not lexeme.is_name:
-            raise self.unexpected("a name is expected here")
+            raise self.syntax_error("a name is expected here")
         if lexeme.word == "IDENTIFIER" and self.sign(1) == "(":
             raise UnsupportedStatement("the IDENTIFIER clause is not accepted", hint="write the name itself.")
         self._at += 1
@@ -118,7 +118,7 @@ class Cursor:
         lexeme = self._peek()
         if lexeme is None or not lexeme.is_name or (not given and lexeme.word in {*stops, *NEVER_ALIAS}):
             if given:
-                raise self.unexpected("an alias is expected here")
+                raise self.syntax_error("an alias is expected here")
             return None
         alias = self.name()
         if self.sign() == "(":
@@ -127,22 +127,22 @@ class Cursor:
             )
         return alias
 
-    def group(self) -> SqlText:
+    def take_brackets(self) -> SqlText:
         """Step over `( … )` and give what is inside."""
         self.expect("(")
-        inside = self._cut(lambda _: False)
+        inside = self._take_lexemes(lambda _: False)
         self.expect(")")
         return inside
 
-    def piece(self, *stops: str) -> SqlText:
+    def take_until(self, *stops: str) -> SqlText:
         """Everything up to one of these words or signs outside brackets and CASE, or up to the end."""
-        return self._cut(lambda lexeme: (lexeme.word or lexeme.text) in stops)
+        return self._take_lexemes(lambda lexeme: (lexeme.word or lexeme.text) in stops)
 
-    def rest(self) -> SqlText:
+    def take_rest(self) -> SqlText:
         """Everything that is left."""
-        return self._cut(lambda _: False)
+        return self._take_lexemes(lambda _: False)
 
-    def rest_in_place(self) -> SqlText:
+    def take_rest_in_place(self) -> SqlText:
         """Everything that is left, where it stands: errors in it tell places in the whole text."""
         before = re.sub(r"[^\n]", " ", self._sql.text[: self.offset])
         rest = SqlText(
@@ -153,20 +153,20 @@ class Cursor:
 
     def finish(self) -> None:
         """Nothing may be left."""
-        if not self.over:
-            raise self.unexpected("the end is expected here")
+        if not self.is_at_end:
+            raise self.syntax_error("the end is expected here")
 
-    def unexpected(self, what: str, *, hint: str | None = None) -> SqlSyntax:
+    def syntax_error(self, what: str, *, hint: str | None = None) -> SqlSyntax:
         """The error that what stands at the cursor is not what should."""
         lexeme = self._peek()
-        near = f" near {shown(lexeme.text)}" if lexeme else ""
+        near = f" near {format_snippet(lexeme.text)}" if lexeme else ""
         return SqlSyntax(f"the SQL text can't be read{near}", detail=f"{self.place}: {what}.", hint=hint)
 
     def _peek(self, ahead: int = 0) -> Lexeme | None:
         index = self._at + ahead
         return self._sql.lexemes[index] if index < len(self._sql.lexemes) else None
 
-    def _cut(self, stops: Callable[[Lexeme], bool]) -> SqlText:
+    def _take_lexemes(self, stops: Callable[[Lexeme], bool]) -> SqlText:
         """The lexemes from here to a stop at this level, or to the bracket that closes this level."""
         first = self._at
         depth = cases = 0
@@ -180,10 +180,10 @@ class Cursor:
             if lexeme.kind is Kind.SYMBOL:
                 depth += (lexeme.text in ("(", "[")) - (lexeme.text in (")", "]"))
             self._at += 1
-        return cut(self._sql, first, self._at)
+        return slice_lexemes(self._sql, first, self._at)
 
 
-def cut(sql: SqlText, first: int, last: int) -> SqlText:
+def slice_lexemes(sql: SqlText, first: int, last: int) -> SqlText:
     """The lexemes `first` to `last` (exclusive) as a text of their own."""
     if first >= last:
         return SqlText("", (), sql.had_comments)
@@ -200,12 +200,12 @@ def table_name(parts: tuple[str, ...]) -> TableName:
     whole = ".".join(parts)
     if any(sign in whole for sign in "/\\:"):
         raise UnsupportedStatement(
-            f"{shown(whole)} is a location, not a table of the lake",
+            f"{format_snippet(whole)} is a location, not a table of the lake",
             hint="read files with spark.read and add their rows with lake.insert.",
         )
     if len(parts) > 2:
         raise UnsupportedStatement(
-            f"the name {shown(whole)} has {len(parts)} parts",
+            f"the name {format_snippet(whole)} has {len(parts)} parts",
             detail="catalogs and other systems can't be reached from here.",
             hint="write `table` or `namespace.table`.",
         )

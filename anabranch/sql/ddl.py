@@ -22,8 +22,8 @@ from anabranch.schema import (
     Type,
 )
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.lexical import Kind, Lexeme, SqlText, quote, read
-from anabranch.sql.parse import shown
+from anabranch.sql.lexer import Kind, Lexeme, SqlText, lex, quote
+from anabranch.sql.parse import format_snippet
 from anabranch.sql.strings import string_value
 
 _SYNONYMS = {
@@ -72,13 +72,13 @@ def parse_schema(text: str) -> Schema:
     'id BIGINT NOT NULL, tags ARRAY<STRING>'
     """
     try:
-        sql = read(text)
+        sql = lex(text)
     except SqlSyntax as error:
         raise InvalidSchema("the schema can't be read", detail=error.message, hint=error.detail) from error
-    return schema_of(sql)
+    return parse_schema_lexemes(sql)
 
 
-def schema_of(sql: SqlText) -> Schema:
+def parse_schema_lexemes(sql: SqlText) -> Schema:
     """The schema in lexed text that holds nothing else."""
     cursor = Cursor(sql)
     try:
@@ -86,7 +86,7 @@ def schema_of(sql: SqlText) -> Schema:
         cursor.finish()
     except SqlSyntax as error:
         raise InvalidSchema(
-            f"the schema {shown(sql.text)} can't be read",
+            f"the schema {format_snippet(sql.text)} can't be read",
             detail=error.detail,
             hint='write it like "id BIGINT NOT NULL, name STRING".',
         ) from error
@@ -118,7 +118,7 @@ def _columns(cursor: Cursor, depth: int = 0) -> tuple[Column, ...]:
     columns: list[Column] = []
     while True:
         if cursor.word() in _CONSTRAINTS and cursor.sign(1) != ":" and cursor.word(1) not in _TYPE_WORDS:
-            raise _constraint(cursor)
+            raise _constraint_error(cursor)
         name = cursor.name()
         cursor.take(":")
         kind = _type(cursor, depth, name)
@@ -137,12 +137,12 @@ def _column_options(cursor: Cursor) -> tuple[bool, str | None]:
         elif cursor.take("COMMENT"):
             comment = _string(cursor)
         elif cursor.word() in _CONSTRAINTS:
-            raise _constraint(cursor)
+            raise _constraint_error(cursor)
         else:
             return nullable, comment
 
 
-def _constraint(cursor: Cursor) -> InvalidSchema:
+def _constraint_error(cursor: Cursor) -> InvalidSchema:
     return InvalidSchema(
         f"{_CONSTRAINTS[cursor.word()]} is not accepted in a schema",
         hint="a column has a name, a type, NOT NULL and a COMMENT.",
@@ -154,7 +154,7 @@ def _type(cursor: Cursor, depth: int, column: str) -> Type:
         raise InvalidSchema(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
     word = cursor.word()
     if not word:
-        raise cursor.unexpected(f'the type of "{column}" is expected here')
+        raise cursor.syntax_error(f'the type of "{column}" is expected here')
     cursor.next()
     match word:
         case "ARRAY":
@@ -177,7 +177,7 @@ def _type(cursor: Cursor, depth: int, column: str) -> Type:
     if word in _DECIMALS:
         return Decimal(*_decimal_size(cursor))
     if word in _TEXTS:
-        return _text(cursor, word, column)
+        return _text_type(cursor, word, column)
     return _atomic(cursor, word)
 
 
@@ -187,7 +187,7 @@ def _atomic(cursor: Cursor, word: str) -> Atomic:
         if hint := _KNOWN_ELSEWHERE.get(word):
             raise UnsupportedType(f"a table can't hold the type {word}", hint=hint)
         raise InvalidSchema(
-            f"there is no type {shown(word)}",
+            f"there is no type {format_snippet(word)}",
             hint="for example BIGINT, STRING, DECIMAL(12,2), DATE, TIMESTAMP.",
         )
     if cursor.sign() == "(":
@@ -199,7 +199,7 @@ def _atomic(cursor: Cursor, word: str) -> Atomic:
         if word == "TIMESTAMP":
             return Atomic("timestamp_ntz")
         if word != "TIME":
-            raise cursor.unexpected("WITHOUT TIME ZONE belongs to TIMESTAMP or TIME")
+            raise cursor.syntax_error("WITHOUT TIME ZONE belongs to TIMESTAMP or TIME")
     return Atomic(name)
 
 
@@ -213,7 +213,7 @@ def _decimal_size(cursor: Cursor) -> tuple[int, int]:
     raise InvalidSchema("DECIMAL has a precision and a scale", hint="for example DECIMAL(12,2).")
 
 
-def _text(cursor: Cursor, word: str, column: str) -> Atomic:
+def _text_type(cursor: Cursor, word: str, column: str) -> Atomic:
     length = f"({_numbers(cursor)[0]})" if cursor.sign() == "(" else ""
     warnings.warn(
         Notice(f'"{column}" {word}{length} is kept as STRING; its length is not checked'), stacklevel=2
@@ -222,7 +222,7 @@ def _text(cursor: Cursor, word: str, column: str) -> Atomic:
 
 
 def _numbers(cursor: Cursor) -> list[int]:
-    inner = Cursor(cursor.group())
+    inner = Cursor(cursor.take_brackets())
     numbers: list[int] = []
     while True:
         lexeme = inner.next()
@@ -232,7 +232,7 @@ def _numbers(cursor: Cursor) -> list[int]:
             or not lexeme.text.isdigit()
             or len(lexeme.text) > 9
         ):
-            raise inner.unexpected("a number is expected in these brackets")
+            raise inner.syntax_error("a number is expected in these brackets")
         numbers.append(int(lexeme.text))
         if not inner.take(","):
             inner.finish()
@@ -245,7 +245,7 @@ def _string(cursor: Cursor) -> str:
     while (lexeme := cursor.next_if(Kind.STRING)) is not None:
         pieces.append(lexeme)
     if not pieces:
-        raise cursor.unexpected("a string is expected here")
+        raise cursor.syntax_error("a string is expected here")
     value = "".join(string_value(piece.text) for piece in pieces)
     if "\0" in value:
         raise InvalidSchema("a comment contains a NUL character")

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from anabranch.errors import InvalidValue, UnknownColumn, UnsupportedStatement
 from anabranch.names import HIDDEN_PREFIX, TableName
-from anabranch.sql.lexical import SqlText, read
-from anabranch.sql.parse import parse_expression, shown
+from anabranch.sql.lexer import SqlText, lex
+from anabranch.sql.parse import format_snippet, parse_expression
 from anabranch.sql.sandbox import check_sandbox
 from anabranch.sql.template import Placeholders, render_template
 
@@ -39,16 +39,16 @@ class Expression:
                 f"an expression must be SQL text, not {type(self.text).__name__}",
                 hint=f'for example "{ascii(self.text)[:40]}".',
             )
-        sql = read(self.text)
+        sql = lex(self.text)
         check_sandbox(sql)
         _check_names(sql)
         tree = parse_expression(self.text)
         render_template(sql, tree, Placeholders())
-        for node in _of_this_row(tree):
-            if isinstance(node, exp.AggFunc | exp.Window) or _generates(node):
+        for node in _nodes_outside_subqueries(tree):
+            if isinstance(node, exp.AggFunc | exp.Window) or _is_generator(node):
                 raise UnsupportedStatement(
                     "an expression over one row can't hold an aggregate, a window function or a generator",
-                    detail=f"in {shown(self.text)}.",
+                    detail=f"in {format_snippet(self.text)}.",
                     hint=_ROW_HINT,
                 )
 
@@ -58,12 +58,12 @@ class Expression:
         `visible` are the tables whose columns it may name together with their namespace.
         """
         tree = parse_expression(self.text)
-        return "(" + render_template(read(self.text), tree, placeholders, visible) + ")"
+        return "(" + render_template(lex(self.text), tree, placeholders, visible) + ")"
 
     def mentions(self, name: str) -> bool:
         """Whether a name occurs anywhere in it."""
         return any(
-            lexeme.is_name and lexeme.name.lower() == name.lower() for lexeme in read(self.text).lexemes
+            lexeme.is_name and lexeme.name.lower() == name.lower() for lexeme in lex(self.text).lexemes
         )
 
 
@@ -71,11 +71,12 @@ def _check_names(sql: SqlText) -> None:
     for lexeme in sql.lexemes:
         if lexeme.is_name and lexeme.name.startswith(HIDDEN_PREFIX):
             raise UnknownColumn(
-                f"there is no column {shown(lexeme.name)}", detail="names with two underscores are kept."
+                f"there is no column {format_snippet(lexeme.name)}",
+                detail="names with two underscores are kept.",
             )
 
 
-def _of_this_row(tree: exp.Expr) -> Iterator[exp.Expr]:
+def _nodes_outside_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes that are evaluated for the row itself, not inside a subquery."""
     pending: list[exp.Expr] = [tree]
     while pending:
@@ -85,7 +86,7 @@ def _of_this_row(tree: exp.Expr) -> Iterator[exp.Expr]:
             pending.extend(node.iter_expressions())
 
 
-def _generates(node: exp.Expr) -> bool:
+def _is_generator(node: exp.Expr) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in GENERATORS
     return isinstance(node, exp.Func) and any(name.lower() in GENERATORS for name in node.sql_names())

@@ -18,25 +18,25 @@ from sqlglot import exp
 from anabranch.errors import InvalidQuery
 from anabranch.names import TableName
 from anabranch.schema import Schema
-from anabranch.sql.build import (
-    among,
-    called,
-    choose,
-    column,
-    everything,
-    missing,
-    nested,
-    number,
-    present,
-    render,
-    verbatim,
-)
 from anabranch.sql.expression import Expression
 from anabranch.sql.merge_join import MergeJoin, merge_join, source_template
-from anabranch.sql.merge_values import Computed, FromSource, Kept, Value, new_values
+from anabranch.sql.merge_values import Computed, FromSource, OldValue, Value, new_values
 from anabranch.sql.query import Query
+from anabranch.sql.query_builders import (
+    all_columns,
+    as_subquery,
+    case_when,
+    column,
+    in_list,
+    is_not_null,
+    number,
+    render,
+    typed_null,
+    verbatim,
+    with_alias,
+)
 from anabranch.sql.statement import DeleteRow, InsertRow, Merge, When
-from anabranch.sql.targets import ACTION, DELETE, FILE, INSERT, NEW, PICK, POSITION, UPDATE
+from anabranch.sql.target_columns import ACTION, DELETE, FILE, INSERT, NEW, PICK, POSITION, UPDATE
 from anabranch.sql.template import Placeholders
 
 _ORDER = (When.MATCHED, When.NOT_MATCHED, When.NOT_MATCHED_BY_SOURCE)
@@ -46,11 +46,11 @@ _WHEN = "__when"
 
 def merge_statement_changes(merge: Merge, schema: Schema) -> Query:
     """See `row_changes`."""
-    return _Builder(merge, schema).query()
+    return _MergeQueryBuilder(merge, schema).query()
 
 
 @dataclass
-class _Builder:
+class _MergeQueryBuilder:
     merge: Merge
     schema: Schema
     placeholders: Placeholders = field(default_factory=Placeholders)
@@ -70,47 +70,47 @@ class _Builder:
         # A source query has its own placeholders, so it goes first and keeps their numbers.
         if isinstance(self.merge.source, Query):
             for _, table in self.merge.source.tables:
-                self.placeholders.of(table)
+                self.placeholders.placeholder_for(table)
         kinds = frozenset(clause.when for clause in self.merge.clauses)
         source = source_template(self.merge.source, self.placeholders)
         on = verbatim(self._template(self.merge.on))
         join = merge_join(kinds, source, self.target, self.source, on)
-        levels = [when for when in _ORDER[1:] if self._has_text(when)]
-        current = self._joined(join, keep_source=When.NOT_MATCHED in levels)
+        levels = [when for when in _ORDER[1:] if self._has_expressions(when)]
+        current = self._join_level(join, keep_source=When.NOT_MATCHED in levels)
         for when in levels:
             if when is When.NOT_MATCHED:
-                current = self._level(when, nested(current, self.source))
+                current = self._clause_level(when, as_subquery(current, self.source))
             else:
                 renamed = exp.select(
                     *[column(text) for text in self.hidden],
-                    *[called(column(f"__old_{i}"), c.name) for i, c in enumerate(self.schema)],
-                ).from_(nested(current, "__rows"))
-                current = self._level(when, nested(renamed, self.target))
-        return Query(render(self._result(current)), self.placeholders.bound)
+                    *[with_alias(column(f"__old_{i}"), c.name) for i, c in enumerate(self.schema)],
+                ).from_(as_subquery(current, "__rows"))
+                current = self._clause_level(when, as_subquery(renamed, self.target))
+        return Query(render(self._result(current)), self.placeholders.bindings)
 
-    def _joined(self, join: MergeJoin, keep_source: bool) -> exp.Select:
+    def _join_level(self, join: MergeJoin, keep_source: bool) -> exp.Select:
         """The join: the old row, which case it is, and all that needs no level of its own."""
         if join.has_target:
             old = [column(c.name, self.target) for c in self.schema]
             old += [column(FILE, self.target), column(POSITION, self.target)]
         else:
-            old = [missing(c) for c in self.schema]
+            old = [typed_null(c) for c in self.schema]
             old += [verbatim("CAST(NULL AS STRING)"), verbatim("CAST(NULL AS BIGINT)")]
-        items = [called(value, text) for value, text in zip([*old, join.when], self.hidden, strict=True)]
+        items = [with_alias(value, text) for value, text in zip([*old, join.when], self.hidden, strict=True)]
         for when in _ORDER:
-            if when is When.MATCHED or not self._has_text(when):
-                items += self._items(when)
-        for slot, value in self._slots():
+            if when is When.MATCHED or not self._has_expressions(when):
+                items += self._clause_columns(when)
+        for slot, value in self._value_columns():
             if isinstance(value, FromSource):
-                items.append(called(column(value.column, self.source), slot))
+                items.append(with_alias(column(value.column, self.source), slot))
                 self.hidden.append(slot)
-        return join.query.select(*items, *([everything(self.source)] if keep_source else []))
+        return join.query.select(*items, *([all_columns(self.source)] if keep_source else []))
 
-    def _level(self, when: When, inside: exp.Expr) -> exp.Select:
+    def _clause_level(self, when: When, inside: exp.Expr) -> exp.Select:
         passed = [column(text) for text in self.hidden]
-        return exp.select(*passed, *self._items(when)).from_(inside)
+        return exp.select(*passed, *self._clause_columns(when)).from_(inside)
 
-    def _items(self, when: When) -> list[exp.Expr]:
+    def _clause_columns(self, when: When) -> list[exp.Expr]:
         """Which clause of this kind holds, and the values of its expressions where it does."""
         numbered = [(i, clause) for i, clause in enumerate(self.merge.clauses) if clause.when is when]
         if not numbered:
@@ -121,43 +121,45 @@ class _Builder:
             for i, c in numbered
         ]
         here = exp.EQ(this=column(_WHEN), expression=number(_ORDER.index(when)))
-        items = [called(choose([(here, choose(conditions))]), name)]
+        items = [with_alias(case_when([(here, case_when(conditions))]), name)]
         self.hidden.append(name)
-        for slot, value in self._slots():
+        for slot, value in self._value_columns():
             if isinstance(value, Computed) and value.when is when:
-                held = among(column(name), value.clauses)
-                items.append(called(choose([(held, verbatim(self._template(value.expression)))]), slot))
+                held = in_list(column(name), value.clauses)
+                items.append(
+                    with_alias(case_when([(held, verbatim(self._template(value.expression)))]), slot)
+                )
                 self.hidden.append(slot)
         return items
 
     def _result(self, inside: exp.Select) -> exp.Select:
-        clauses = [column(f"{_CLAUSE}_{i}") for i, when in enumerate(_ORDER) if self._numbers(when)]
+        clauses = [column(f"{_CLAUSE}_{i}") for i, when in enumerate(_ORDER) if self._clause_numbers(when)]
         first, *others = clauses
         clause = exp.Coalesce(this=first, expressions=others) if others else first
-        numbered = exp.select(exp.Star(), called(clause, _CLAUSE)).from_(nested(inside, "__rows"))
+        numbered = exp.select(exp.Star(), with_alias(clause, _CLAUSE)).from_(as_subquery(inside, "__rows"))
         actions = [
-            (exp.EQ(this=column(_CLAUSE), expression=number(i)), number(_action(c.action)))
+            (exp.EQ(this=column(_CLAUSE), expression=number(i)), number(_action_code(c.action)))
             for i, c in enumerate(self.merge.clauses)
         ]
         return (
             exp.select(
-                *[called(column(f"__old_{i}"), c.name) for i, c in enumerate(self.schema)],
+                *[with_alias(column(f"__old_{i}"), c.name) for i, c in enumerate(self.schema)],
                 column(FILE),
                 column(POSITION),
-                called(choose(actions), ACTION),
-                *[called(self._new(i), f"{NEW}{i}") for i in range(len(self.schema))],
+                with_alias(case_when(actions), ACTION),
+                *[with_alias(self._new_value(i), f"{NEW}{i}") for i in range(len(self.schema))],
                 *self._alternatives(),
             )
-            .from_(nested(numbered, "__changes"))
-            .where(present(column(_CLAUSE)))
+            .from_(as_subquery(numbered, "__changes"))
+            .where(is_not_null(column(_CLAUSE)))
         )
 
-    def _new(self, i: int) -> exp.Expr:
+    def _new_value(self, i: int) -> exp.Expr:
         match self.values[i]:
             case []:
-                return missing(self.schema.columns[i])
+                return typed_null(self.schema.columns[i])
             case [value]:
-                return self._picked(i, 0, value)
+                return self._value_where_clause_holds(i, 0, value)
             case _:
                 return verbatim("raise_error('this column has several candidates')")
 
@@ -166,43 +168,48 @@ class _Builder:
         for i, values in enumerate(self.values):
             if len(values) > 1:
                 items += [
-                    called(self._picked(i, k, value), f"{NEW}{i}_{k}") for k, value in enumerate(values)
+                    with_alias(self._value_where_clause_holds(i, k, value), f"{NEW}{i}_{k}")
+                    for k, value in enumerate(values)
                 ]
-                picks = [(among(column(_CLAUSE), value.clauses), number(k)) for k, value in enumerate(values)]
-                items.append(called(choose(picks), f"{PICK}{i}"))
+                picks = [
+                    (in_list(column(_CLAUSE), value.clauses), number(k)) for k, value in enumerate(values)
+                ]
+                items.append(with_alias(case_when(picks), f"{PICK}{i}"))
         return items
 
-    def _picked(self, i: int, k: int, value: Value) -> exp.Expr:
+    def _value_where_clause_holds(self, i: int, k: int, value: Value) -> exp.Expr:
         """A value for the rows whose clause gives it; a user's own expression is guarded where it stands."""
-        shown = column(f"__old_{i}") if isinstance(value, Kept) else column(_slot(i, k))
+        shown = column(f"__old_{i}") if isinstance(value, OldValue) else column(_value_column(i, k))
         if isinstance(value, Computed):
             return shown
-        return choose([(among(column(_CLAUSE), value.clauses), shown)])
+        return case_when([(in_list(column(_CLAUSE), value.clauses), shown)])
 
-    def _slots(self) -> list[tuple[str, Value]]:
+    def _value_columns(self) -> list[tuple[str, Value]]:
         return [
-            (_slot(i, k), value) for i, values in enumerate(self.values) for k, value in enumerate(values)
+            (_value_column(i, k), value)
+            for i, values in enumerate(self.values)
+            for k, value in enumerate(values)
         ]
 
-    def _numbers(self, when: When) -> list[int]:
+    def _clause_numbers(self, when: When) -> list[int]:
         return [i for i, clause in enumerate(self.merge.clauses) if clause.when is when]
 
-    def _has_text(self, when: When) -> bool:
+    def _has_expressions(self, when: When) -> bool:
         """Whether clauses of this kind hold expressions, which need the level where their names are known."""
         conditions = any(c.when is when and c.condition is not None for c in self.merge.clauses)
         return conditions or any(
-            isinstance(value, Computed) and value.when is when for _, value in self._slots()
+            isinstance(value, Computed) and value.when is when for _, value in self._value_columns()
         )
 
     def _template(self, expression: Expression) -> str:
         return expression.template(self.placeholders, self.visible)
 
 
-def _slot(i: int, k: int) -> str:
+def _value_column(i: int, k: int) -> str:
     return f"__value_{i}_{k}"
 
 
-def _action(action: object) -> int:
+def _action_code(action: object) -> int:
     if isinstance(action, DeleteRow):
         return DELETE
     return INSERT if isinstance(action, InsertRow) else UPDATE

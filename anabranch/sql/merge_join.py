@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from anabranch.names import TableName
-from anabranch.sql.build import called, choose, column, nested, number, present, relation, verbatim
 from anabranch.sql.query import Query
+from anabranch.sql.query_builders import (
+    as_subquery,
+    case_when,
+    column,
+    is_not_null,
+    number,
+    relation,
+    verbatim,
+    with_alias,
+)
 from anabranch.sql.statement import When
-from anabranch.sql.targets import FILE, TARGET
+from anabranch.sql.target_columns import FILE, TARGET
 from anabranch.sql.template import Placeholders
 
 INCOMING = "__incoming"
@@ -31,7 +40,10 @@ def merge_join(
 ) -> MergeJoin:
     """Both sides, of which `source` is a template, joined so that the rows of all `kinds` are there."""
     ours = relation(TARGET, target_alias)
-    in_target, in_source = present(column(FILE, target_alias)), present(column(INCOMING, source_alias))
+    in_target, in_source = (
+        is_not_null(column(FILE, target_alias)),
+        is_not_null(column(INCOMING, source_alias)),
+    )
     matched, added, left = (number(i) for i in range(3))
     if kinds == {When.MATCHED}:
         return MergeJoin(_join(relation(source, source_alias), ours, on, "inner"), True, matched)
@@ -40,15 +52,15 @@ def merge_join(
     if kinds == {When.NOT_MATCHED_BY_SOURCE}:
         return MergeJoin(_join(ours, relation(source, source_alias), on, "left anti"), True, left)
     if kinds == {When.MATCHED, When.NOT_MATCHED}:
-        when = choose([(in_target, matched), (verbatim("TRUE"), added)])
+        when = case_when([(in_target, matched), (verbatim("TRUE"), added)])
         return MergeJoin(_join(relation(source, source_alias), ours, on, "left"), True, when)
-    rows = exp.select(exp.Star(), called(verbatim("TRUE"), INCOMING)).from_(verbatim(source))
-    marked = nested(rows, source_alias)
+    rows = exp.select(exp.Star(), with_alias(verbatim("TRUE"), INCOMING)).from_(verbatim(source))
+    marked = as_subquery(rows, source_alias)
     if kinds == {When.MATCHED, When.NOT_MATCHED_BY_SOURCE}:
-        when = choose([(in_source, matched), (verbatim("TRUE"), left)])
+        when = case_when([(in_source, matched), (verbatim("TRUE"), left)])
         return MergeJoin(_join(ours, marked, on, "left"), True, when)
     both = exp.and_(in_target, in_source)
-    when = choose([(both, matched), (in_source.copy(), added), (verbatim("TRUE"), left)])
+    when = case_when([(both, matched), (in_source.copy(), added), (verbatim("TRUE"), left)])
     return MergeJoin(_join(ours, marked, on, "full outer"), True, when)
 
 
@@ -56,7 +68,7 @@ def source_template(source: TableName | Query, placeholders: Placeholders) -> st
     """The source as a relation: a placeholder, or its query in parentheses."""
     if isinstance(source, Query):
         return f"({source.template})"
-    return "{" + placeholders.of(source) + "}"
+    return "{" + placeholders.placeholder_for(source) + "}"
 
 
 def _join(left: exp.Expr, right: exp.Expr, on: exp.Expr, kind: str) -> exp.Select:

@@ -10,11 +10,11 @@ from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
 from anabranch.sql.parse import parse_expression
 from anabranch.sql.statement import DeleteRow, Merge, When
-from anabranch.sql.targets import position_of
+from anabranch.sql.target_columns import column_index
 
 
 @dataclass(frozen=True)
-class Kept:
+class OldValue:
     """The old value stays; NULL in a row that is inserted."""
 
     clauses: tuple[int, ...]
@@ -37,7 +37,7 @@ class Computed:
     expression: Expression
 
 
-Value = Kept | FromSource | Computed
+Value = OldValue | FromSource | Computed
 
 _FUNCTIONS_WITHOUT_BRACKETS = frozenset(
     "current_date current_time current_timestamp current_user session_user user".split()
@@ -55,7 +55,7 @@ def new_values(merge: Merge, schema: Schema, source: str) -> list[list[Value]]:
                 _add(values, FromSource((number,), column.name.lower()))
             continue
         given = {
-            position_of(name, schema, merge.name): expression
+            column_index(name, schema, merge.name): expression
             for name, expression in clause.action.assignments
         }
         for i, values in enumerate(found):
@@ -65,7 +65,7 @@ def new_values(merge: Merge, schema: Schema, source: str) -> list[list[Value]]:
 
 def _value(number: int, when: When, expression: Expression | None, source: str) -> Value:
     if expression is None:
-        return Kept((number,))
+        return OldValue((number,))
     column = _source_column(when, expression, source)
     return Computed((number,), when, expression) if column is None else FromSource((number,), column)
 

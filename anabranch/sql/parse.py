@@ -16,8 +16,8 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 from anabranch.errors import NotOneStatement, SqlSyntax, SqlTooLarge
-from anabranch.sql.depth import deep_recursion
-from anabranch.sql.lexical import Kind, Lexeme, SqlText, place, read
+from anabranch.sql.lexer import Kind, Lexeme, SqlText, lex, place
+from anabranch.sql.recursion_limit import deep_recursion
 
 MAX_TREE_DEPTH = 1_000
 """Chains such as a + b + c make deep trees too. Spark's own parser gives up somewhere below this."""
@@ -32,7 +32,7 @@ _DOUBLED = {mark: re.compile(rf"(\\.)|{mark}{mark}", re.DOTALL) for mark in "'\"
 
 def parse_statement_ast(text: str) -> exp.Expr:
     """The tree of one statement."""
-    return parse_lexed(one_statement(read(text)))
+    return parse_lexemes(one_statement(lex(text)))
 
 
 def parse_expression(text: str) -> exp.Expr:
@@ -41,21 +41,21 @@ def parse_expression(text: str) -> exp.Expr:
     >>> parse_expression("amount * 2").sql()
     'amount * 2'
     """
-    sql = read(text)
+    sql = lex(text)
     if sql.had_comments:
-        raise SqlSyntax("an expression can't contain a comment", detail=f"in {shown(text)}.")
+        raise SqlSyntax("an expression can't contain a comment", detail=f"in {format_snippet(text)}.")
     if not sql.lexemes:
         raise SqlSyntax("an expression is empty")
     for lexeme in sql.lexemes:
         if lexeme.text == ";" and lexeme.kind is Kind.SYMBOL:
-            raise NotOneStatement("an expression ends at a semicolon", detail=f"in {shown(text)}.")
-    tree = parse_lexed(sql, into=exp.Condition)
+            raise NotOneStatement("an expression ends at a semicolon", detail=f"in {format_snippet(text)}.")
+    tree = parse_lexemes(sql, into=exp.Condition)
     if isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)):
-        raise SqlSyntax("a star is not an expression", detail=f"in {shown(text)}.")
+        raise SqlSyntax("a star is not an expression", detail=f"in {format_snippet(text)}.")
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):
         raise SqlSyntax(
             "a statement stands where an expression is expected",
-            detail=f"{shown(text)}.",
+            detail=f"{format_snippet(text)}.",
             hint="put a scalar subquery into parentheses.",
         )
     return tree
@@ -78,13 +78,13 @@ def one_statement(sql: SqlText) -> SqlText:
     return SqlText(sql.text[: lexemes[-1].end], tuple(lexemes), sql.had_comments)
 
 
-def parse_lexed(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
+def parse_lexemes(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
     """The tree of a text whose lexemes are known; offsets in its `meta` are offsets in `sql.text`."""
     try:
         with deep_recursion:
             dialect = Spark()
             dialect.STRICT_JSON_PATH_SYNTAX = False  # would only log what it can't read
-            text = _respelled(sql)
+            text = _escape_doubled_quotes(sql)
             tokens = dialect.tokenize(text)
             _check_agreement(tokens, sql)
             parser = _BoundedParser(dialect=dialect)
@@ -92,7 +92,7 @@ def parse_lexed(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
     except RecursionError as error:
         raise SqlTooLarge("the SQL text is nested too deeply") from error
     except ParseError as error:
-        raise _syntax(error, sql) from error
+        raise _syntax_error(error, sql) from error
     # The parser indexes and unpacks what it reads; on malformed text that fails in ways of its own.
     except (SqlglotError, *_PARSER_FAILURES) as error:
         raise SqlSyntax("the SQL text can't be read", detail=f"{str(error)[:200]}") from error
@@ -104,7 +104,7 @@ def parse_lexed(sql: SqlText, into: type[exp.Expr] | None = None) -> exp.Expr:
     return found[0]
 
 
-def shown(text: str) -> str:
+def format_snippet(text: str) -> str:
     """A piece of SQL for an error message, shortened, on one line."""
     line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f'"{line}"' if len(line) <= 60 else f'"{line[:57]}..."'
@@ -134,21 +134,21 @@ def _check_agreement(tokens: list[Token], sql: SqlText) -> None:
         while position < len(tokens) and tokens[position].end < lexeme.start:
             position += 1
         if position == len(tokens) or tokens[position].start > lexeme.start:
-            raise _disagreement(sql, lexeme)
+            raise _disagreement_error(sql, lexeme)
         token = tokens[position]
         if lexeme.kind is Kind.STRING:
             prefix = lexeme.start - token.start  # the X of X'1F'
             if token.end + 1 != lexeme.end or prefix > 1:
-                raise _disagreement(sql, lexeme)
+                raise _disagreement_error(sql, lexeme)
         if lexeme.kind is Kind.QUOTED and (token.start, token.end + 1, token.text) != (
             lexeme.start,
             lexeme.end,
             lexeme.name,
         ):
-            raise _disagreement(sql, lexeme)
+            raise _disagreement_error(sql, lexeme)
 
 
-def _respelled(sql: SqlText) -> str:
+def _escape_doubled_quotes(sql: SqlText) -> str:
     r"""The text with `''` inside strings written as `\'`, which means the same and is as long.
 
     For Spark a doubled quote is a quote; sqlglot would begin a second string there.
@@ -164,28 +164,28 @@ def _respelled(sql: SqlText) -> str:
     return "".join([*pieces, sql.text[position:]])
 
 
-def _disagreement(sql: SqlText, lexeme: Lexeme) -> SqlSyntax:
+def _disagreement_error(sql: SqlText, lexeme: Lexeme) -> SqlSyntax:
     return SqlSyntax(
         "the SQL text can't be read without doubt",
-        detail=f"at {place(sql.text, lexeme.start)}, near {shown(lexeme.text)}.",
+        detail=f"at {place(sql.text, lexeme.start)}, near {format_snippet(lexeme.text)}.",
     )
 
 
-def _syntax(error: ParseError, sql: SqlText) -> SqlSyntax:
+def _syntax_error(error: ParseError, sql: SqlText) -> SqlSyntax:
     first = error.errors[0] if error.errors else {}
     word = str(first.get("highlight") or "")
-    what = _plain(str(first.get("description") or str(error).splitlines()[0]))
+    what = _plain_message(str(first.get("description") or str(error).splitlines()[0]))
     if first.get("line") is None:
         return SqlSyntax("the SQL text can't be read", detail=what)
     column = max(1, int(first["col"]) - len(word) + 1)
-    near = f" near {shown(word)}" if word else ""
+    near = f" near {format_snippet(word)}" if word else ""
     return SqlSyntax(
         f"the SQL text can't be read{near}",
-        detail=f"line {first['line']}, column {column} of {shown(sql.text)}: {what}.",
+        detail=f"line {first['line']}, column {column} of {format_snippet(sql.text)}: {what}.",
     )
 
 
-def _plain(description: str) -> str:
+def _plain_message(description: str) -> str:
     """The parser's complaint without the insides of the parser."""
     if description.startswith("Required"):
         return "something is missing"

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from anabranch.errors import UnsupportedStatement
 from anabranch.names import TableName
-from anabranch.sql.lexical import SqlText, read
-from anabranch.sql.parse import one_statement, parse_lexed, shown
+from anabranch.sql.lexer import SqlText, lex
+from anabranch.sql.parse import format_snippet, one_statement, parse_lexemes
 from anabranch.sql.sandbox import check_sandbox
 from anabranch.sql.template import Placeholders, render_template
 
@@ -38,20 +38,20 @@ def parse_query(text: str) -> Query:
     >>> query.template, query.tables
     ('SELECT id FROM {t0} AS `orders`', (('t0', TableName(namespace='sales', table='orders')),))
     """
-    return query_of(one_statement(read(text)))
+    return parse_query_lexemes(one_statement(lex(text)))
 
 
-def query_of(sql: SqlText) -> Query:
+def parse_query_lexemes(sql: SqlText) -> Query:
     """The query in lexed text that holds nothing else."""
     placeholders = Placeholders()
     template = query_template(sql, placeholders)
-    return Query(template, placeholders.bound)
+    return Query(template, placeholders.bindings)
 
 
 def query_template(sql: SqlText, placeholders: Placeholders) -> str:
     """The template of a query whose tables join those of others."""
     check_sandbox(sql)
-    tree = parse_lexed(sql)
+    tree = parse_lexemes(sql)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery | exp.Values):
-        raise UnsupportedStatement(f"{shown(sql.text)} is not a query", hint="write a SELECT.")
+        raise UnsupportedStatement(f"{format_snippet(sql.text)} is not a query", hint="write a SELECT.")
     return render_template(sql, tree, placeholders)

@@ -6,7 +6,7 @@ from anabranch.errors import InvalidQuery, UnsupportedStatement
 from anabranch.names import TableName
 from anabranch.sql.cursor import Cursor, table_name
 from anabranch.sql.expression import Expression
-from anabranch.sql.query import Query, query_of
+from anabranch.sql.query import Query, parse_query_lexemes
 from anabranch.sql.statement import (
     Action,
     Assignments,
@@ -31,9 +31,9 @@ def read_merge(cursor: Cursor) -> Merge:
     cursor.expect("USING")
     source, source_alias = _source(cursor)
     cursor.expect("ON")
-    on = Expression(cursor.piece("WHEN").text)
+    on = Expression(cursor.take_until("WHEN").text)
     clauses: list[MergeClause] = []
-    while not cursor.over:
+    while not cursor.is_at_end:
         clauses.append(_clause(cursor, name, alias))
     return Merge(name, source, on, tuple(clauses), alias, source_alias)
 
@@ -45,7 +45,7 @@ def read_assignments(cursor: Cursor, name: TableName, alias: str | None, *stops:
         column = _assigned_column(cursor.dotted_name(), name, alias)
         if not cursor.take("=="):
             cursor.expect("=")
-        assignments.append((column, Expression(cursor.piece(",", *stops).text)))
+        assignments.append((column, Expression(cursor.take_until(",", *stops).text)))
         if not cursor.take(","):
             return tuple(assignments)
 
@@ -65,7 +65,7 @@ def _assigned_column(parts: tuple[str, ...], name: TableName, alias: str | None)
 
 def _source(cursor: Cursor) -> tuple[TableName | Query, str | None]:
     if cursor.sign() == "(":
-        return query_of(cursor.group()), cursor.alias("ON")
+        return parse_query_lexemes(cursor.take_brackets()), cursor.alias("ON")
     parts = cursor.dotted_name()
     if cursor.sign() == "(":
         raise UnsupportedStatement(
@@ -79,7 +79,7 @@ def _clause(cursor: Cursor, name: TableName, alias: str | None) -> MergeClause:
     when = _when(cursor)
     condition = None
     if cursor.take("AND"):
-        condition = Expression(cursor.piece("THEN").text)
+        condition = Expression(cursor.take_until("THEN").text)
     cursor.expect("THEN")
     return MergeClause(when, condition, _action(cursor, when, name, alias))
 
@@ -108,20 +108,20 @@ def _action(cursor: Cursor, when: When, name: TableName, alias: str | None) -> A
 
 
 def _insert_row(cursor: Cursor, name: TableName, alias: str | None) -> InsertRow:
-    inner = Cursor(cursor.group())
+    inner = Cursor(cursor.take_brackets())
     columns = [_assigned_column(inner.dotted_name(), name, alias)]
     while inner.take(","):
         columns.append(_assigned_column(inner.dotted_name(), name, alias))
     inner.finish()
     cursor.expect("VALUES")
-    values = _values(Cursor(cursor.group()))
+    values = _values(Cursor(cursor.take_brackets()))
     if len(values) != len(columns):
         raise InvalidQuery(f"INSERT names {len(columns)} columns and gives {len(values)} values")
     return InsertRow(tuple(zip(columns, values, strict=True)))
 
 
 def _values(cursor: Cursor) -> list[Expression]:
-    values = [Expression(cursor.piece(",").text)]
+    values = [Expression(cursor.take_until(",").text)]
     while cursor.take(","):
-        values.append(Expression(cursor.piece(",").text))
+        values.append(Expression(cursor.take_until(",").text))
     return values

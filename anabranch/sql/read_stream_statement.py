@@ -11,8 +11,8 @@ import difflib
 from anabranch.errors import InvalidOption, UnsupportedStatement
 from anabranch.names import TableName
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.lexical import Kind
-from anabranch.sql.query import query_of
+from anabranch.sql.lexer import Kind
+from anabranch.sql.query import parse_query_lexemes
 from anabranch.sql.stream_statement import (
     OPTION_TYPES,
     AlterStreamTable,
@@ -95,10 +95,10 @@ def _create(cursor: Cursor, text: str, or_replace: bool) -> CreateStreamTable:
 def _alter(cursor: Cursor, text: str) -> AlterStreamTable:
     name = cursor.table_name()
     options = _options(cursor) if cursor.take("SET") else ()
-    if options and cursor.over:
+    if options and cursor.is_at_end:
         return AlterStreamTable(name, options)
     if not options and cursor.word() != "AS":
-        raise cursor.unexpected(
+        raise cursor.syntax_error(
             "SET or AS is expected here", hint="ALTER STREAM TABLE name SET (schedule = '5m') [AS SELECT …]."
         )
     return AlterStreamTable(name, options, _query(cursor, text))
@@ -114,11 +114,11 @@ def _drop(cursor: Cursor) -> DropStreamTable:
 
 def _query(cursor: Cursor, text: str) -> str:
     if not cursor.take("AS"):
-        raise cursor.unexpected("AS is expected here, and then a query", hint=f"{_CREATE}.")
-    if cursor.over:
-        raise cursor.unexpected("a query is expected here", hint=f"{_CREATE}.")
+        raise cursor.syntax_error("AS is expected here, and then a query", hint=f"{_CREATE}.")
+    if cursor.is_at_end:
+        raise cursor.syntax_error("a query is expected here", hint=f"{_CREATE}.")
     query = text[cursor.offset : cursor.end]
-    query_of(cursor.rest_in_place())
+    parse_query_lexemes(cursor.take_rest_in_place())
     return query
 
 
@@ -128,17 +128,17 @@ def _options(cursor: Cursor) -> Options:
     while True:
         place = cursor.place
         name = cursor.name().lower()
-        _check_option(name, place, [option.name for option in found])
+        _check_option_name(name, place, [option.name for option in found])
         cursor.expect("=")
-        found.append(_checked(Option(name, *_value(cursor, name))))
+        found.append(_check_option_value(Option(name, *_value(cursor, name))))
         if not cursor.take(","):
             break
     if not cursor.take(")"):
-        raise cursor.unexpected("a comma or a closing bracket is expected here")
+        raise cursor.syntax_error("a comma or a closing bracket is expected here")
     return tuple(found)
 
 
-def _check_option(name: str, place: str, before: list[str]) -> None:
+def _check_option_name(name: str, place: str, before: list[str]) -> None:
     if name in before:
         raise InvalidOption(f"the option {name} is named twice", detail=f"{place}.")
     if name not in OPTION_TYPES:
@@ -162,10 +162,10 @@ def _value(cursor: Cursor, name: str) -> tuple[Value, str]:
     if word := cursor.word():
         cursor.next()
         return _CONSTANTS.get(word, word.lower()), place
-    raise cursor.unexpected(f"a value of the option {name} is expected here")
+    raise cursor.syntax_error(f"a value of the option {name} is expected here")
 
 
-def _checked(option: Option) -> Option:
+def _check_option_value(option: Option) -> Option:
     kinds = OPTION_TYPES[option.name]
     if type(option.value) not in kinds:
         takes = " or ".join(_SPELLED[kind] for kind in kinds)
@@ -188,5 +188,5 @@ def _sources(cursor: Cursor, word: str) -> tuple[TableName, ...]:
 
 
 def _finish(cursor: Cursor, form: str) -> None:
-    if not cursor.over:
-        raise cursor.unexpected("the end is expected here", hint=f"write {form}.")
+    if not cursor.is_at_end:
+        raise cursor.syntax_error("the end is expected here", hint=f"write {form}.")

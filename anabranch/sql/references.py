@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from anabranch.errors import SqlTooLarge, UnsupportedStatement
 from anabranch.names import TableName
+from anabranch.sql.cross_check_tables import NEVER_ALIAS
 from anabranch.sql.cursor import table_name
-from anabranch.sql.lexical import Lexeme, SqlText, place
-from anabranch.sql.parse import shown
-from anabranch.sql.relations import NEVER_ALIAS
+from anabranch.sql.lexer import Lexeme, SqlText, place
+from anabranch.sql.parse import format_snippet
 
 Scope = frozenset[str]
 
@@ -74,32 +74,33 @@ def find_references(tree: exp.Expr, sql: SqlText) -> References:
     columns: list[ColumnReference] = []
     ctes: set[int] = set()
     relations = frozenset(_relation_names(tree))
-    for node, scope in _scoped(tree):
-        _check_accepted(node)
+    for node, scope in _nodes_with_scope(tree):
+        _check_node(node)
         if isinstance(node, exp.Table):
             _check_clauses(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            first = _located(_parts(node)[0], sql, starts)
+            first = _find_lexeme(_parts(node)[0], sql, starts)
             if not node.args.get("db") and node.name.lower() in scope:
                 ctes.add(first.start)
             else:
                 tables.append(_table_reference(node, sql, starts))
         elif isinstance(node, exp.Table) and isinstance(node.this, exp.Dot):
             raise UnsupportedStatement(
-                f"the name {shown(node.sql())} has too many parts", hint="write `table` or `namespace.table`."
+                f"the name {format_snippet(node.sql())} has too many parts",
+                hint="write `table` or `namespace.table`.",
             )
         elif isinstance(node, exp.Column):
             _check_variable(node, relations)
             if column := _column_reference(node, sql, starts):
                 columns.append(column)
     if len(tables) > MAX_RELATIONS:
-        raise _too_many()
+        raise _too_many_relations()
     tables.sort(key=lambda reference: reference.start)
     columns.sort(key=lambda reference: reference.start)
     return References(tuple(tables), tuple(columns), frozenset(ctes))
 
 
-def _scoped(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Scope]]:
+def _nodes_with_scope(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Scope]]:
     """Every node with the names of the CTEs in scope there. Hints name relations, they don't read them."""
     pending: list[tuple[exp.Expr, Scope]] = [(tree, frozenset())]
     while pending:
@@ -117,25 +118,25 @@ def _scoped(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Scope]]:
                 pending.append((cte, scope | {name} if clause.recursive else scope))
                 scope |= {name}
                 if len(scope) > MAX_RELATIONS:
-                    raise _too_many()
+                    raise _too_many_relations()
         pending.extend((child, scope) for child in node.iter_expressions() if child is not clause)
 
 
-def _too_many() -> SqlTooLarge:
+def _too_many_relations() -> SqlTooLarge:
     return SqlTooLarge("the SQL text is too large", detail=f"it names more than {MAX_RELATIONS} relations.")
 
 
-def _check_accepted(node: exp.Expr) -> None:
+def _check_node(node: exp.Expr) -> None:
     if isinstance(node, exp.TableAlias) and isinstance(node.this, exp.Identifier):
         _check_alias(node.this)
-    if isinstance(node, exp.Select) and (not node.expressions or _joins_nothing(node)):
+    if isinstance(node, exp.Select) and (not node.expressions or _has_join_without_from(node)):
         raise UnsupportedStatement("a SELECT has no columns or no FROM", hint="write SELECT * FROM ….")
     for kind, (message, hint) in _REFUSED.items():
         if isinstance(node, kind) and not isinstance(node, exp.Query):
             raise UnsupportedStatement(message, hint=hint)
 
 
-def _joins_nothing(node: exp.Select) -> bool:
+def _has_join_without_from(node: exp.Select) -> bool:
     """`SELECT a JOIN b`: for Spark, the table "select" under the alias a."""
     return not node.args.get("from_") and bool(node.args.get("joins") or node.args.get("laterals"))
 
@@ -154,22 +155,22 @@ def _check_clauses(node: exp.Table) -> None:
     for key, value in node.args.items():
         if value and key in _TIME_TRAVEL:
             raise UnsupportedStatement(
-                f"{shown(node.name)} is read as of an earlier time",
+                f"{format_snippet(node.name)} is read as of an earlier time",
                 hint="use lake.snapshot(as_of=lsn).sql(…).",
             )
         if value and key not in _PLAIN_TABLE:
             raise UnsupportedStatement(
-                f"{shown(node.name)} is read with a clause that is not accepted ({key.strip('_')})"
+                f"{format_snippet(node.name)} is read with a clause that is not accepted ({key.strip('_')})"
             )
 
 
 def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -> TableReference:
     parts = _parts(node)
     name = table_name(tuple(part.name for part in parts))
-    located = [_located(part, sql, starts) for part in parts]
+    located = [_find_lexeme(part, sql, starts) for part in parts]
     for before, after in itertools.pairwise(located):
         if sql.text[before.end : after.start].strip() != ".":
-            raise _unlocated(after.text, sql, after.start)
+            raise _position_error(after.text, sql, after.start)
     return TableReference(name, parts[-1].name, bool(node.alias), located[0].start, located[-1].end)
 
 
@@ -177,7 +178,7 @@ def _column_reference(node: exp.Column, sql: SqlText, starts: dict[int, Lexeme])
     parts = _parts(node)
     if len(parts) + isinstance(node.this, exp.Star) < 3:
         return None
-    first, second = (_located(part, sql, starts) for part in parts[:2])
+    first, second = (_find_lexeme(part, sql, starts) for part in parts[:2])
     return ColumnReference((parts[0].name.lower(), parts[1].name.lower()), first.start, second.start)
 
 
@@ -187,7 +188,7 @@ def _check_variable(node: exp.Column, relations: frozenset[str]) -> None:
     variable = names[:2] == ["system", "session"] or (len(names) == 2 and names[0] == "session")
     if variable and names[0] not in relations:
         raise UnsupportedStatement(
-            f"{shown('.'.join(names))} is a variable of the Spark session",
+            f"{format_snippet('.'.join(names))} is a variable of the Spark session",
             hint="write the value into the statement.",
         )
 
@@ -203,15 +204,17 @@ def _parts(node: exp.Table | exp.Column) -> list[exp.Identifier]:
     return [part for key in keys if isinstance(part := node.args.get(key), exp.Identifier)]
 
 
-def _located(identifier: exp.Identifier, sql: SqlText, starts: dict[int, Lexeme]) -> Lexeme:
+def _find_lexeme(identifier: exp.Identifier, sql: SqlText, starts: dict[int, Lexeme]) -> Lexeme:
     """The lexeme of an identifier; refused unless the text there says just that name."""
     start = identifier.meta.get("start")
     lexeme = starts.get(start) if isinstance(start, int) else None
     if lexeme is None or not lexeme.is_name or lexeme.name != identifier.name:
-        raise _unlocated(identifier.name, sql, start)
+        raise _position_error(identifier.name, sql, start)
     return lexeme
 
 
-def _unlocated(name: str, sql: SqlText, start: int | None) -> UnsupportedStatement:
+def _position_error(name: str, sql: SqlText, start: int | None) -> UnsupportedStatement:
     where = f"{place(sql.text, start)}." if isinstance(start, int) else None
-    return UnsupportedStatement(f"the place of {shown(name)} in the SQL text is not certain", detail=where)
+    return UnsupportedStatement(
+        f"the place of {format_snippet(name)} in the SQL text is not certain", detail=where
+    )

@@ -23,12 +23,12 @@ from sqlglot import exp
 from anabranch.errors import InvalidQuery
 from anabranch.names import TableName
 from anabranch.schema import Schema
-from anabranch.sql.build import called, column, missing, number, relation, render, verbatim
 from anabranch.sql.expression import Expression
 from anabranch.sql.merge_changes import merge_statement_changes
 from anabranch.sql.query import Query
+from anabranch.sql.query_builders import column, number, relation, render, typed_null, verbatim, with_alias
 from anabranch.sql.statement import Assignments, Delete, Merge, Update
-from anabranch.sql.targets import ACTION, DELETE, FILE, NEW, POSITION, TARGET, UPDATE, position_of
+from anabranch.sql.target_columns import ACTION, DELETE, FILE, NEW, POSITION, TARGET, UPDATE, column_index
 from anabranch.sql.template import Placeholders
 from anabranch.sql.upsert import upsert_changes
 
@@ -44,7 +44,7 @@ def update_changes(
             "assignments are a mapping of columns to SQL text", hint='{"amount": "amount * 2"}.'
         )
     for column_name in assignments:
-        position_of(column_name, schema, table)
+        column_index(column_name, schema, table)
     values = tuple((column, Expression(text)) for column, text in assignments.items())
     return statement_changes(Update(table, values, _condition(where)), schema)
 
@@ -92,7 +92,7 @@ def _update(
     row = (table,) if alias is None else ()
     target = alias or table.table
     values = {
-        position_of(name, schema, table): verbatim(expression.template(placeholders, row))
+        column_index(name, schema, table): verbatim(expression.template(placeholders, row))
         for name, expression in assignments
     }
     new = [values.get(i, column(c.name, target)) for i, c in enumerate(schema)]
@@ -102,7 +102,7 @@ def _update(
 def _delete(table: TableName, schema: Schema, where: Expression | None, alias: str | None) -> Query:
     placeholders = Placeholders()
     row = (table,) if alias is None else ()
-    new = [missing(c) for c in schema]
+    new = [typed_null(c) for c in schema]
     return _changes(
         schema, alias or table.table, DELETE, new, _filter(where, placeholders, row), placeholders
     )
@@ -122,9 +122,9 @@ def _changes(
     where: exp.Expr | None,
     placeholders: Placeholders,
 ) -> Query:
-    old = [called(column(c.name, target), c.name) for c in schema]
-    place = [called(column(hidden, target), hidden) for hidden in (FILE, POSITION)]
-    what = called(number(action), ACTION)
-    values = [called(value, f"{NEW}{i}") for i, value in enumerate(new)]
+    old = [with_alias(column(c.name, target), c.name) for c in schema]
+    place = [with_alias(column(hidden, target), hidden) for hidden in (FILE, POSITION)]
+    what = with_alias(number(action), ACTION)
+    values = [with_alias(value, f"{NEW}{i}") for i, value in enumerate(new)]
     query = exp.select(*old, *place, what, *values).from_(relation(TARGET, target))
-    return Query(render(query if where is None else query.where(where)), placeholders.bound)
+    return Query(render(query if where is None else query.where(where)), placeholders.bindings)

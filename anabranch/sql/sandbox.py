@@ -7,7 +7,7 @@ of a bracket, however it is quoted or qualified.
 from __future__ import annotations
 
 from anabranch.errors import UnsupportedStatement
-from anabranch.sql.lexical import Kind, SqlText, place
+from anabranch.sql.lexer import Kind, SqlText, place
 
 LEAVING_FUNCTIONS = {
     "reflect": "it calls any Java method",
@@ -46,7 +46,7 @@ def check_sandbox(sql: SqlText) -> None:
         if lexeme.kind is Kind.SYMBOL:
             _check_symbol(sql, index)
         elif lexeme.is_name:
-            if _next(sql, index) == "(":
+            if _next_text(sql, index) == "(":
                 _check_call(sql, index)
             if not sql.follows_dot(index):
                 _check_word(sql, index)
@@ -61,7 +61,7 @@ def _check_call(sql: SqlText, index: int) -> None:
         )
     if name == "identifier":
         raise UnsupportedStatement("the IDENTIFIER clause is not accepted", hint="write the name itself.")
-    if name in _OPTION_PLACE and _commas(sql, index + 1) >= _OPTION_PLACE[name]:
+    if name in _OPTION_PLACE and _count_commas(sql, index + 1) >= _OPTION_PLACE[name]:
         raise UnsupportedStatement(
             f"the function {name} is not accepted with options",
             detail="they can name a file (rowValidationXSDPath).",
@@ -97,11 +97,11 @@ def _check_symbol(sql: SqlText, index: int) -> None:
             )
 
 
-def _next(sql: SqlText, index: int) -> str:
+def _next_text(sql: SqlText, index: int) -> str:
     return sql.lexemes[index + 1].text if index + 1 < len(sql.lexemes) else ""
 
 
-def _commas(sql: SqlText, opening: int) -> int:
+def _count_commas(sql: SqlText, opening: int) -> int:
     """How many commas separate the arguments of the call whose bracket opens here."""
     depth = commas = 0
     for lexeme in sql.lexemes[opening:]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anabranch.sql.lexical import check_characters, scan
+from anabranch.sql.lexer import check_characters, scan
 
 MAX_SCRIPT_CHARACTERS = 20_000_000
 
@@ -23,7 +23,7 @@ class ScriptStatement:
     column: int
 
     @property
-    def in_place(self) -> str:
+    def padded_text(self) -> str:
         """The statement behind as many lines and blanks as stand before it: errors then tell its places."""
         return "\n" * (self.line - 1) + " " * (self.column - 1) + self.text
 

@@ -34,7 +34,7 @@ class Option:
     value: Value
     place: str
 
-    def checked(self, check: Callable[[str, Value], object]) -> None:
+    def check_value(self, check: Callable[[str, Value], object]) -> None:
         """Have a value looked at; a refusal says where it stands."""
         try:
             check(self.name, self.value)

@@ -222,7 +222,7 @@ def example_schemas() -> Mapping[TableName, Schema]:
     return {TableName.parse(name): parse_schema(ddl) for name, ddl in EXAMPLE_TABLES.items()}
 
 
-def page() -> str:
+def render_support_page() -> str:
     """The page of the docs."""
     lines = [
         "# SQL that is maintained incrementally",
@@ -247,4 +247,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(render_support_page(), end="")

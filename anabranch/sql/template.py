@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from anabranch.errors import UnsupportedStatement
 from anabranch.names import TableName
-from anabranch.sql.lexical import SqlText, quote
+from anabranch.sql.cross_check_tables import check_relations
+from anabranch.sql.lexer import SqlText, quote
 from anabranch.sql.references import ColumnReference, References, TableReference, find_references
-from anabranch.sql.relations import check_relations
 
 Edit = tuple[int, int, str]
 
@@ -24,12 +24,12 @@ class Placeholders:
     def __init__(self) -> None:
         self._names: dict[TableName, str] = {}
 
-    def of(self, table: TableName) -> str:
+    def placeholder_for(self, table: TableName) -> str:
         """The placeholder of a table."""
         return self._names.setdefault(table, f"t{len(self._names)}")
 
     @property
-    def bound(self) -> tuple[tuple[str, TableName], ...]:
+    def bindings(self) -> tuple[tuple[str, TableName], ...]:
         """Placeholder and table, in the order of first use."""
         return tuple((placeholder, table) for table, placeholder in self._names.items())
 
@@ -50,7 +50,7 @@ def render_template(
         for edit in _table_edits(table, sql, ends[table.end], placeholders)
     ]
     edits += _column_edits(references, frozenset(visible))
-    return _edited(sql.text, sorted(edits))
+    return _apply_edits(sql.text, sorted(edits))
 
 
 def escape(text: str) -> str:
@@ -64,14 +64,14 @@ def escape(text: str) -> str:
 
 def _table_edits(table: TableReference, sql: SqlText, name: int, placeholders: Placeholders) -> list[Edit]:
     """`name` is the number of the lexeme that ends the table's name."""
-    edits: list[Edit] = [(table.start, table.end, "{" + placeholders.of(table.name) + "}")]
+    edits: list[Edit] = [(table.start, table.end, "{" + placeholders.placeholder_for(table.name) + "}")]
     if not table.aliased:
-        after = _after_sample(sql, name)
+        after = _alias_offset(sql, name)
         edits.append((after, after, f" AS {escape(quote(table.written))}"))
     return edits
 
 
-def _after_sample(sql: SqlText, name: int) -> int:
+def _alias_offset(sql: SqlText, name: int) -> int:
     """Where an alias goes: behind the name, and behind TABLESAMPLE (…) [REPEATABLE (…)] if that follows."""
     end, index = sql.lexemes[name].end, name + 1
     for word in ("TABLESAMPLE", "REPEATABLE"):
@@ -107,7 +107,7 @@ def _check_unambiguous(column: ColumnReference, table: TableName, named: Iterabl
             )
 
 
-def _edited(text: str, edits: list[Edit]) -> str:
+def _apply_edits(text: str, edits: list[Edit]) -> str:
     pieces: list[str] = []
     position = 0
     for start, end, replacement in edits:

@@ -7,22 +7,22 @@ from sqlglot import exp
 from anabranch.errors import InvalidQuery, UnknownColumn, UnsupportedStatement
 from anabranch.names import TableName
 from anabranch.schema import Schema
-from anabranch.sql.build import (
-    called,
-    choose,
+from anabranch.sql.expression import Expression
+from anabranch.sql.parse import format_snippet
+from anabranch.sql.query import Query
+from anabranch.sql.query_builders import (
+    all_columns,
+    as_subquery,
+    case_when,
     column,
-    everything,
-    nested,
+    is_not_null,
     number,
-    present,
     relation,
     render,
     verbatim,
+    with_alias,
 )
-from anabranch.sql.expression import Expression
-from anabranch.sql.parse import shown
-from anabranch.sql.query import Query
-from anabranch.sql.targets import (
+from anabranch.sql.target_columns import (
     ACTION,
     DELETE,
     FILE,
@@ -32,7 +32,7 @@ from anabranch.sql.targets import (
     SOURCE,
     TARGET,
     UPDATE,
-    position_of,
+    column_index,
 )
 from anabranch.sql.template import Placeholders
 
@@ -47,22 +47,26 @@ def upsert_changes(
     delete_when: Expression | None,
 ) -> Query:
     """See `row_changes.merge_changes`."""
-    given = _given(table, schema, columns, delete_when)
+    given = _incoming_columns(table, schema, columns, delete_when)
     joined = exp.select().from_(relation(SOURCE, _SOURCE))
-    joined = joined.join(relation(TARGET, _TARGET), on=_keys(table, schema, given, on), join_type="left")
+    joined = joined.join(
+        relation(TARGET, _TARGET), on=_key_condition(table, schema, given, on), join_type="left"
+    )
     if delete_when is None:
         return Query(render(_without_deletes(joined, schema, given)))
     return _with_deletes(joined, schema, columns, given, delete_when)
 
 
 def _without_deletes(joined: exp.Select, schema: Schema, given: dict[int, str]) -> exp.Select:
-    action = choose([(present(column(FILE, _TARGET)), number(UPDATE)), (verbatim("TRUE"), number(INSERT))])
+    action = case_when(
+        [(is_not_null(column(FILE, _TARGET)), number(UPDATE)), (verbatim("TRUE"), number(INSERT))]
+    )
     return joined.select(
-        *[called(column(c.name, _TARGET), c.name) for c in schema],
-        *[called(column(hidden, _TARGET), hidden) for hidden in (FILE, POSITION)],
-        called(action, ACTION),
+        *[with_alias(column(c.name, _TARGET), c.name) for c in schema],
+        *[with_alias(column(hidden, _TARGET), hidden) for hidden in (FILE, POSITION)],
+        with_alias(action, ACTION),
         *[
-            called(column(given[i], _SOURCE) if i in given else column(c.name, _TARGET), f"{NEW}{i}")
+            with_alias(column(given[i], _SOURCE) if i in given else column(c.name, _TARGET), f"{NEW}{i}")
             for i, c in enumerate(schema)
         ],
     )
@@ -90,16 +94,16 @@ def _with_deletes(
     hidden = [*(f"__old_{i}" for i in range(len(schema))), FILE, POSITION]
     values = [*(column(c.name, _TARGET) for c in schema), column(FILE, _TARGET), column(POSITION, _TARGET)]
     first = joined.select(
-        everything(_SOURCE),
-        called(row, _TARGET),
-        *[called(value, text) for value, text in zip(values, hidden, strict=True)],
+        all_columns(_SOURCE),
+        with_alias(row, _TARGET),
+        *[with_alias(value, text) for value, text in zip(values, hidden, strict=True)],
     )
-    matched = present(column(FILE))
+    matched = is_not_null(column(FILE))
     # A column that is NULL in every incoming row has no type of its own, and CASE would refuse it.
     gone = verbatim(f"({delete_when.template(placeholders)}) <=> TRUE")
-    action = choose(
+    action = case_when(
         [
-            (gone, choose([(matched, number(DELETE))])),
+            (gone, case_when([(matched, number(DELETE))])),
             (matched.copy(), number(UPDATE)),
             (verbatim("TRUE"), number(INSERT)),
         ]
@@ -107,28 +111,30 @@ def _with_deletes(
     stays = exp.NEQ(this=column(ACTION), expression=number(DELETE))
     second = exp.select(
         *[column(text) for text in hidden],
-        called(action, ACTION),
+        with_alias(action, ACTION),
         *[
-            called(
-                choose([(stays.copy(), column(given[i], _SOURCE) if i in given else column(f"__old_{i}"))]),
+            with_alias(
+                case_when(
+                    [(stays.copy(), column(given[i], _SOURCE) if i in given else column(f"__old_{i}"))]
+                ),
                 f"{NEW}{i}",
             )
             for i in range(len(schema))
         ],
-    ).from_(nested(first, _SOURCE))
+    ).from_(as_subquery(first, _SOURCE))
     third = (
         exp.select(
-            *[called(column(f"__old_{i}"), c.name) for i, c in enumerate(schema)],
+            *[with_alias(column(f"__old_{i}"), c.name) for i, c in enumerate(schema)],
             *[column(text) for text in (FILE, POSITION, ACTION)],
             *[column(f"{NEW}{i}") for i in range(len(schema))],
         )
-        .from_(nested(second, "__changes"))
-        .where(present(column(ACTION)))
+        .from_(as_subquery(second, "__changes"))
+        .where(is_not_null(column(ACTION)))
     )
-    return Query(render(third), placeholders.bound)
+    return Query(render(third), placeholders.bindings)
 
 
-def _given(
+def _incoming_columns(
     table: TableName, schema: Schema, columns: tuple[str, ...], delete_when: Expression | None
 ) -> dict[int, str]:
     """Which columns of the table the incoming rows have, under which name."""
@@ -136,27 +142,27 @@ def _given(
     seen: set[str] = set()
     for text in columns:
         if text.lower() in seen:
-            raise InvalidQuery(f"the incoming rows have two columns {shown(text)}")
+            raise InvalidQuery(f"the incoming rows have two columns {format_snippet(text)}")
         seen.add(text.lower())
         if schema.find(text) is not None:
-            given[position_of(text, schema, table)] = text
+            given[column_index(text, schema, table)] = text
         elif delete_when is None or not delete_when.mentions(text):
             raise UnknownColumn(
-                f'"{table}" has no column {shown(text)}',
+                f'"{table}" has no column {format_snippet(text)}',
                 hint="its columns are " + ", ".join(schema.names[:20]) + ".",
             )
     return given
 
 
-def _keys(table: TableName, schema: Schema, given: dict[int, str], on: tuple[str, ...]) -> exp.Expr:
+def _key_condition(table: TableName, schema: Schema, given: dict[int, str], on: tuple[str, ...]) -> exp.Expr:
     if not on:
         raise InvalidQuery(f'merging into "{table}" needs key columns', hint='for example on=["id"].')
     conditions: list[exp.Expr] = []
     for key in on:
-        position = position_of(key, schema, table)
+        position = column_index(key, schema, table)
         if position not in given:
             raise UnknownColumn(
-                f"the incoming rows have no column {shown(key)}", detail="it is one of the keys."
+                f"the incoming rows have no column {format_snippet(key)}", detail="it is one of the keys."
             )
         here = column(schema.columns[position].name, _TARGET)
         conditions.append(exp.EQ(this=column(given[position], _SOURCE), expression=here))

@@ -1,3 +1,3 @@
 """The service: the lake over HTTP, with its scheduler, a page, metrics and an Iceberg REST catalog."""
 
-from anabranch.web.serving import serve as serve
+from anabranch.web.server import serve as serve

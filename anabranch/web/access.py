@@ -43,7 +43,7 @@ class Access:
     reads_need_token: bool = False
 
     @classmethod
-    def of(cls, token: str, *, host: str, allow_hosts: tuple[str, ...] = (), chosen: bool) -> Access:
+    def for_host(cls, token: str, *, host: str, allow_hosts: tuple[str, ...] = (), chosen: bool) -> Access:
         """The rules for a service at `host`; `chosen`: its owner gave the token."""
         check_token(token)
         loopback = is_loopback(host)
@@ -55,7 +55,7 @@ class Access:
             )
         return cls(token, frozenset(map(check_host, allow_hosts)), reads_need_token=not loopback)
 
-    def check(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+    def check_request(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         """Let a request through, or raise what is wrong with it."""
         host = headers.get("host", "").lower()
         self._check_host(host)

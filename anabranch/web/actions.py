@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from anabranch.clock import Clock, stopwatch
+from anabranch.clock import Clock, read_stopwatch
 from anabranch.errors import AlreadyRunning, AnabranchError, ServiceBusy, ServiceFailed, UnknownAction
-from anabranch.web.answers import error_fields
+from anabranch.web.responses import error_fields
 
 WORKERS = 2
 MAX_WAITING = 32
@@ -41,7 +41,7 @@ class ActionState:
     finished_at: datetime | None
 
 
-class Actions:
+class ActionPool:
     """A bounded pool of workers and the memory of what they did."""
 
     def __init__(self, clock: Clock, finished: Callable[[ActionState], None]) -> None:
@@ -69,11 +69,11 @@ class Actions:
             )
             self._running[kind, name] = state.id
             self._known[state.id] = state
-            self._forget()
+            self._forget_old_actions()
             if len(self._workers) < WORKERS:
                 # Daemons: one that is stuck in a refresh must not keep a stopped service alive.
                 worker = threading.Thread(
-                    target=self._work, name=f"anabranch-action-{len(self._workers)}", daemon=True
+                    target=self._run_worker, name=f"anabranch-action-{len(self._workers)}", daemon=True
                 )
                 self._workers.append(worker)
                 worker.start()
@@ -83,7 +83,7 @@ class Actions:
     def get(self, action: str) -> ActionState:
         """What is known of an action."""
         with self._lock:
-            self._forget()
+            self._forget_old_actions()
             found = self._known.get(action)
         if found is None:
             raise UnknownAction("there is no such action", detail="what became of one is kept for an hour.")
@@ -101,15 +101,15 @@ class Actions:
                 break
             if left is not None:
                 gone = ServiceBusy("the service was stopped before the action began")
-                self._settle(replace(left[0], state="failed", error=error_fields(gone)))
+                self._finish_action(replace(left[0], state="failed", error=error_fields(gone)))
         for _ in workers:
             self._waiting.put(None)
-        deadline = stopwatch() + patience
+        deadline = read_stopwatch() + patience
         for worker in workers:
-            worker.join(max(0.0, deadline - stopwatch()))
+            worker.join(max(0.0, deadline - read_stopwatch()))
         return not any(worker.is_alive() for worker in workers)
 
-    def _work(self) -> None:
+    def _run_worker(self) -> None:
         while (item := self._waiting.get()) is not None:
             state, work = item
             try:
@@ -120,16 +120,16 @@ class Actions:
                 log.exception("an action failed", extra={"fields": {"action": state.id, "kind": state.kind}})
                 unforeseen = ServiceFailed("the action failed", hint="the service's log says why.")
                 done = replace(state, state="failed", error=error_fields(unforeseen))
-            self._settle(done)
+            self._finish_action(done)
 
-    def _settle(self, done: ActionState) -> None:
+    def _finish_action(self, done: ActionState) -> None:
         done = replace(done, finished_at=self._clock.now())
         with self._lock:
             self._known[done.id] = done
             self._running.pop((done.kind, done.name), None)
         self._finished(done)
 
-    def _forget(self) -> None:
+    def _forget_old_actions(self) -> None:
         """What was done long ago, or is too much to keep; never what runs."""
         before = self._clock.now() - KEPT_FOR
         settled = [known for known in self._known.values() if known.finished_at is not None]

@@ -17,9 +17,9 @@ from anabranch.clock import new_token
 from anabranch.errors import AnabranchError, InvalidRequest, ServiceFailed, UnknownRoute, WrongMethod
 from anabranch.lake import Lake
 from anabranch.web.access import Access
-from anabranch.web.answers import Answer, refusal
-from anabranch.web.document import documented
-from anabranch.web.guard import Guard, Limits, protective_headers
+from anabranch.web.guard import Guard, Limits, security_headers
+from anabranch.web.openapi import openapi_builder
+from anabranch.web.responses import AsciiJsonResponse, error_response
 from anabranch.web.routes import actions, health, iceberg, sources, stream_tables, tables
 from anabranch.web.routes import lake as lake_routes
 from anabranch.web.service import Service
@@ -36,7 +36,7 @@ The lake over HTTP. Reads are open on this machine and need the token elsewhere;
 """
 
 
-def build(
+def build_app(
     lake: Lake,
     *,
     token: str | None = None,
@@ -47,7 +47,7 @@ def build(
     grace: float = GRACE,
 ) -> FastAPI:
     """The application that serves a lake at `host`; its scheduler and watcher live as long as it does."""
-    access = Access.of(
+    access = Access.for_host(
         new_token() if token is None else token,
         host=host,
         allow_hosts=tuple(allow_hosts),
@@ -56,7 +56,7 @@ def build(
     service = Service(lake, access, scheduler=scheduler)
 
     @asynccontextmanager
-    async def life(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         service.start()
         try:
@@ -70,21 +70,21 @@ def build(
         description=DESCRIPTION,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
-        lifespan=life,
-        default_response_class=Answer,
+        lifespan=lifespan,
+        default_response_class=AsciiJsonResponse,
         redirect_slashes=False,
     )
     app.state.service = service
     for module in (health, lake_routes, stream_tables, tables, sources, actions, iceberg):
         app.include_router(module.routes)
-    _page(app)
-    _errors(app)
-    app.openapi = documented(app)  # type: ignore[method-assign]
+    _add_page_routes(app)
+    _add_error_handlers(app)
+    app.openapi = openapi_builder(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, limits=limits or Limits(), metrics=service.metrics)
     return app
 
 
-def _page(app: FastAPI) -> None:
+def _add_page_routes(app: FastAPI) -> None:
     """The page's shell at `/`, what it needs below `/static/`."""
 
     async def page() -> Response:
@@ -95,36 +95,36 @@ def _page(app: FastAPI) -> None:
         app.mount("/static", StaticFiles(directory=PAGE), name="static")
 
 
-def _errors(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI) -> None:
     """Every error is JSON of one form."""
 
-    async def ours(request: Request, error: AnabranchError) -> Response:
-        return refusal(error, request.url.path)
+    async def handle_lake_error(request: Request, error: AnabranchError) -> Response:
+        return error_response(error, request.url.path)
 
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
+    async def handle_invalid_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return refusal(
+        return error_response(
             InvalidRequest("the request can't be read", detail=f"{where}: {first['msg']}"), request.url.path
         )
 
-    async def routing(request: Request, error: HTTPException) -> Response:
+    async def handle_routing_error(request: Request, error: HTTPException) -> Response:
         match error.status_code:
             case 404:
-                return refusal(UnknownRoute("there is nothing at this address"), request.url.path)
+                return error_response(UnknownRoute("there is nothing at this address"), request.url.path)
             case 405:
-                return refusal(
+                return error_response(
                     WrongMethod("this address doesn't take that method"), request.url.path, error.headers
                 )
-        return refusal(
+        return error_response(
             InvalidRequest("the request can't be read", detail=str(error.detail)), request.url.path
         )
 
-    async def unforeseen(request: Request, _error: Exception) -> Response:
+    async def handle_unexpected_error(request: Request, _error: Exception) -> Response:
         failed = ServiceFailed("the service failed to answer", hint="its log says why.")
-        return refusal(failed, request.url.path, protective_headers(request.url.path))
+        return error_response(failed, request.url.path, security_headers(request.url.path))
 
-    app.add_exception_handler(AnabranchError, ours)  # type: ignore[arg-type]
-    app.add_exception_handler(RequestValidationError, invalid)  # type: ignore[arg-type]
-    app.add_exception_handler(HTTPException, routing)  # type: ignore[arg-type]
-    app.add_exception_handler(Exception, unforeseen)
+    app.add_exception_handler(AnabranchError, handle_lake_error)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, handle_invalid_request)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, handle_routing_error)  # type: ignore[arg-type]
+    app.add_exception_handler(Exception, handle_unexpected_error)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from anabranch.errors import ServiceBusy
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 
 MAX_CLIENTS = 64
 MAX_WAITING = 256
@@ -29,13 +29,13 @@ class Client:
 
     def put(self, message: str) -> None:
         """Hand over a message, from any thread."""
-        self._soon(message)
+        self._put_from_any_thread(message)
 
     def end(self) -> None:
         """End the stream, from any thread."""
-        self._soon(None)
+        self._put_from_any_thread(None)
 
-    def _soon(self, message: str | None) -> None:
+    def _put_from_any_thread(self, message: str | None) -> None:
         with suppress(RuntimeError):  # the loop is closed, and the client gone with it
             self._loop.call_soon_threadsafe(self._put, message)
 
@@ -49,7 +49,7 @@ class Client:
             message = None
         self._waiting.put_nowait(message)
 
-    async def messages(self, first: str) -> AsyncIterator[str]:
+    async def stream_messages(self, first: str) -> AsyncIterator[str]:
         """The stream: what is to be told at the start, then what happens, and a sign of life."""
         yield first
         while True:
@@ -63,7 +63,7 @@ class Client:
             yield message
 
 
-class Events:
+class EventStreams:
     """All clients of a service."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Events:
         self._lock = threading.Lock()
         self._closed = False
 
-    def join(self) -> Client:
+    def open_stream(self) -> Client:
         """A new client, if there is room for one. Called on the loop that serves it."""
         with self._lock:
             if self._closed or len(self._clients) >= MAX_CLIENTS:
@@ -82,32 +82,32 @@ class Events:
             self._clients.add(client)
             return client
 
-    def leave(self, client: Client) -> None:
+    def close_stream(self, client: Client) -> None:
         """A client that has gone."""
         with self._lock:
             self._clients.discard(client)
 
-    def tell(self, kind: str, data: object) -> None:
+    def broadcast(self, kind: str, data: object) -> None:
         """Tell every client, from any thread."""
-        text = message(kind, data)
-        for client in self._all():
+        text = format_event(kind, data)
+        for client in self._current_clients():
             client.put(text)
 
     def close(self) -> None:
         """End all streams, and open no more."""
         with self._lock:
             self._closed = True
-        for client in self._all():
+        for client in self._current_clients():
             client.end()
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._current_clients())
 
-    def _all(self) -> list[Client]:
+    def _current_clients(self) -> list[Client]:
         with self._lock:
             return list(self._clients)
 
 
-def message(kind: str, data: Any) -> str:
+def format_event(kind: str, data: Any) -> str:
     """One event as it is sent."""
-    return f"event: {kind}\ndata: {json.dumps(jsonable(data), separators=(',', ':'))}\n\n"
+    return f"event: {kind}\ndata: {json.dumps(to_jsonable(data), separators=(',', ':'))}\n\n"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anabranch.clock import stopwatch
+from anabranch.clock import read_stopwatch
 from anabranch.errors import (
     AnabranchError,
     InvalidRequest,
@@ -24,9 +24,9 @@ from anabranch.errors import (
     TooManyRequests,
 )
 from anabranch.web.access import OPEN_BELOW, READS, WRONG, Access
-from anabranch.web.answers import refusal
 from anabranch.web.metrics import Metrics
-from anabranch.web.rates import Limiter, Rate
+from anabranch.web.rate_limits import Rate, RateLimiter
+from anabranch.web.responses import error_response
 
 MAX_BODY = 64 * 1024
 BODY_PATIENCE = 20.0
@@ -63,7 +63,7 @@ class Limits:
     guesses: Rate = GUESSES
 
 
-def protective_headers(path: str) -> dict[str, str]:
+def security_headers(path: str) -> dict[str, str]:
     """What every answer tells a browser."""
     page = path == "/" or path.startswith(OPEN_BELOW)
     return {
@@ -84,8 +84,8 @@ class Guard:
         self._app = app
         self._access = access
         self._metrics = metrics
-        self._changes = Limiter(limits.changes, stopwatch)
-        self._guesses = Limiter(limits.guesses, stopwatch)
+        self._changes = RateLimiter(limits.changes, read_stopwatch)
+        self._guesses = RateLimiter(limits.guesses, read_stopwatch)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -95,39 +95,41 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})  # there are none
             return
-        started, status = stopwatch(), 500
+        started, status = read_stopwatch(), 500
 
-        async def protected(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in protective_headers(scope["path"]).items():
+                for name, value in security_headers(scope["path"]).items():
                     headers[name] = value
             await send(message)
 
         try:
             try:
-                body = await self._admitted(scope, receive)
+                body = await self._admit_request(scope, receive)
             except AnabranchError as error:
                 headers = {"Retry-After": "5"} if isinstance(error, TooManyRequests) else {}
                 headers |= {"Connection": "close"} if isinstance(error, RequestTooLarge) else {}
-                await refusal(error, scope["path"], headers)(scope, receive, protected)
+                await error_response(error, scope["path"], headers)(scope, receive, send_with_headers)
             else:
-                await self._app(scope, receive if body is None else _replayed(body, receive), protected)
+                await self._app(
+                    scope, receive if body is None else _replay_body(body, receive), send_with_headers
+                )
         finally:
-            self._note(scope, status, stopwatch() - started)
+            self._record_request(scope, status, read_stopwatch() - started)
 
-    async def _admitted(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _admit_request(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body of a request that may pass, None if it wasn't read; else an error is raised."""
-        method, headers, client = scope["method"], Headers(scope=scope), _client(scope)
+        method, headers, client = scope["method"], Headers(scope=scope), _client_address(scope)
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_PATH:
             raise InvalidRequest(f"the address is longer than {MAX_PATH} characters")
         tokens = self._access.needs_token(method, scope["path"])
-        if tokens and self._guesses.spent(client):
+        if tokens and self._guesses.is_exhausted(client):
             raise TooManyRequests("too many wrong tokens came from this address", hint="wait a few seconds.")
         try:
-            self._access.check(method, scope["path"], headers)
+            self._access.check_request(method, scope["path"], headers)
         except TokenNeeded as error:
             if error.message == WRONG:
                 self._guesses.take(client)
@@ -136,16 +138,16 @@ class Guard:
             raise TooManyRequests("too many changes are asked for at once", hint="wait a second.")
         if method in READS:
             return None  # no route looks at one
-        body = await _in_time(_body(headers, receive))
+        body = await _await_body(_read_body(headers, receive))
         if body:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise NotJson("the body of a request must be application/json")
         return body
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record_request(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
-        self._metrics.request(scope["method"], route, status, seconds)
+        self._metrics.count_request(scope["method"], route, status, seconds)
         if scope["method"] not in READS:
             fields: Mapping[str, object] = {
                 "event": "request",
@@ -153,24 +155,24 @@ class Guard:
                 "path": scope["path"][:300],
                 "status": status,
                 "seconds": round(seconds, 6),
-                "client": _client(scope),
+                "client": _client_address(scope),
             }
             log.info("request", extra={"fields": fields})
 
 
-def _client(scope: Scope) -> str:
+def _client_address(scope: Scope) -> str:
     """The address that a request comes from."""
     return str(scope["client"][0]) if scope.get("client") else ""
 
 
-async def _in_time(body: Coroutine[None, None, bytes]) -> bytes:
+async def _await_body(body: Coroutine[None, None, bytes]) -> bytes:
     try:
         return await asyncio.wait_for(body, BODY_PATIENCE)
     except TimeoutError as error:
         raise InvalidRequest("the body didn't come in time") from error
 
 
-async def _body(headers: Headers, receive: Receive) -> bytes:
+async def _read_body(headers: Headers, receive: Receive) -> bytes:
     """All of the body, as long as it is small enough: what it says of its size need not be true."""
     declared = headers.get("content-length", "0")
     if declared.isdigit() and int(declared[:20]) > MAX_BODY:
@@ -188,15 +190,15 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
     return body
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """What is left to receive once the body has been read."""
     given = False
 
-    async def again() -> Message:
+    async def receive_replayed() -> Message:
         nonlocal given
         if given:
             return await receive()
         given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_replayed

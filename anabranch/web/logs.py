@@ -12,12 +12,12 @@ from typing import TextIO
 
 from anabranch.clock import Clock
 from anabranch.errors import Notice
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 
 NAMES = ("anabranch", "uvicorn", "py.warnings")
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
 
     def __init__(self, clock: Clock) -> None:
@@ -35,14 +35,14 @@ class JsonLines(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(jsonable(line))
+        return json.dumps(to_jsonable(line))
 
 
 @contextmanager
-def logged(clock: Clock, stream: TextIO | None = None) -> Iterator[None]:
+def log_as_json(clock: Clock, stream: TextIO | None = None) -> Iterator[None]:
     """Send what the service logs, and the lake's Notices, to standard error for as long as it runs."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines(clock))
+    handler.setFormatter(JsonFormatter(clock))
     loggers = [logging.getLogger(name) for name in NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     with warnings.catch_warnings():

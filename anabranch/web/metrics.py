@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from anabranch.looking.history import RefreshRecord
-from anabranch.looking.status import StreamTableStatus
+from anabranch.inspect.history import RefreshRecord
+from anabranch.inspect.status import StreamTableStatus
 
 MAX_NAMES = 2_000
 """Stream tables with a label of their own; the others are counted as `other`."""
@@ -76,7 +76,7 @@ class Metrics:
             registry=self.registry,
         )
 
-    def name(self, name: str) -> str:
+    def label_for(self, name: str) -> str:
         """A stream table's name as a label, or `other` once there are too many."""
         if name not in self._names:
             if len(self._names) >= MAX_NAMES:
@@ -84,9 +84,9 @@ class Metrics:
             self._names.add(name)
         return name
 
-    def refreshed(self, entry: RefreshRecord) -> None:
+    def count_refresh(self, entry: RefreshRecord) -> None:
         """Count one entry of the history."""
-        name = self.name(entry.stream_table)
+        name = self.label_for(entry.stream_table)
         self._refreshes.labels(name, entry.action, entry.status).inc()
         if entry.status == "FAILED":
             self._failures.labels(entry.error_code or "none").inc()
@@ -97,25 +97,25 @@ class Metrics:
         if entry.status in ("SUCCEEDED", "FAILED") and entry.action not in ("NO_DATA", "SKIP"):
             self._seconds.labels(entry.action).observe(entry.seconds)
 
-    def step(self, kind: str) -> None:
+    def count_step(self, kind: str) -> None:
         """Count a step."""
         self._steps.labels(kind).inc()
 
-    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(method if method in _METHODS else OTHER, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
-    def watch(self, look: Callable[[], Iterable[Metric]]) -> None:
+    def register_gauges(self, look: Callable[[], Iterable[Metric]]) -> None:
         """Ask `look` whenever the metrics are read."""
-        self.registry.register(_Look(look))
+        self.registry.register(_GaugeCollector(look))
 
-    def text(self) -> bytes:
+    def render_text(self) -> bytes:
         """All of it, as Prometheus reads it."""
         return generate_latest(self.registry)
 
 
-class _Look(Collector):
+class _GaugeCollector(Collector):
     """Gauges that are read from the lake, not kept."""
 
     def __init__(self, look: Callable[[], Iterable[Metric]]) -> None:
@@ -139,8 +139,8 @@ def gauges(
     name: Callable[[str], str],
 ) -> Iterator[Metric]:
     """The state of the lake and the service, as gauges."""
-    yield _one("anabranch_lsn", "The number of the newest commit.", lsn)
-    yield _one("anabranch_event_streams", "Event streams that are open.", clients)
+    yield _gauge("anabranch_lsn", "The number of the newest commit.", lsn)
+    yield _gauge("anabranch_event_streams", "Event streams that are open.", clients)
     meaning = "Statements that Spark has run for this service, refreshes and verifications alike."
     yield CounterMetricFamily("anabranch_spark_statements", meaning, value=statements)
     leads = GaugeMetricFamily("anabranch_scheduler", "1 for the state of this scheduler.", labels=["state"])
@@ -192,5 +192,5 @@ def hold_reason(entry: StreamTableStatus) -> str | None:
     return None
 
 
-def _one(name: str, meaning: str, value: float) -> Metric:
+def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(name, meaning, value=value)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from anabranch.looking.cycles import CycleStatus
-from anabranch.looking.groups import DiamondGroupMember, RefreshGroupInfo
-from anabranch.looking.picture import GraphEdge, GraphNode
+from anabranch.inspect.cycles import CycleStatus
+from anabranch.inspect.graph_data import GraphEdge, GraphNode
+from anabranch.inspect.groups import DiamondGroupMember, RefreshGroupInfo
 from anabranch.web.service import SchedulerState
 
 # -- given ----------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What any route may answer instead."""
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Those that a route may answer with, beside those that all may."""
     always = (400, 401, 403, 413, 421, 422, 429, 500, 503)
     return {status: ERRORS[status] for status in sorted({*always, *statuses})}

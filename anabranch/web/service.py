@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Literal
 
 from anyio import CapacityLimiter
 
-from anabranch.clock import stopwatch
+from anabranch.clock import read_stopwatch
 from anabranch.errors import AnabranchError
 from anabranch.events import Event
+from anabranch.inspect.history import RefreshRecord
 from anabranch.lake import Lake
 from anabranch.ledger.pulse import Pulse
-from anabranch.looking.history import RefreshRecord
 from anabranch.web.access import Access
-from anabranch.web.actions import Actions, ActionState
-from anabranch.web.events import Events
+from anabranch.web.actions import ActionPool, ActionState
+from anabranch.web.events import EventStreams
 from anabranch.web.metrics import Metrics, gauges
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Service:
     def __init__(self, lake: Lake, access: Access, *, scheduler: bool) -> None:
         self.lake = lake
         self.access = access
-        self.events = Events()
+        self.events = EventStreams()
         self.metrics = Metrics()
-        self.actions = Actions(lake.clock, self._finished)
+        self.actions = ActionPool(lake.clock, self._announce_action)
         self.stop = threading.Event()
         self._over = threading.Event()
         self.explaining = CapacityLimiter(1)
@@ -50,7 +50,7 @@ class Service:
         self._scheduler: threading.Thread | None = None
         self._watcher: threading.Thread | None = None
         self._term: int | None = None
-        self.metrics.watch(self._gauges)
+        self.metrics.register_gauges(self._read_gauges)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -58,53 +58,55 @@ class Service:
         """Begin to schedule and to watch."""
         pulse = self.lake.pulse()
         self._watcher = threading.Thread(
-            target=self._watch, args=(pulse,), name="anabranch-watcher", daemon=True
+            target=self._watch_lake, args=(pulse,), name="anabranch-watcher", daemon=True
         )
         self._watcher.start()
         if self._schedules:
-            self._scheduler = threading.Thread(target=self._run, name="anabranch-scheduler", daemon=True)
+            self._scheduler = threading.Thread(
+                target=self._run_scheduler, name="anabranch-scheduler", daemon=True
+            )
             self._scheduler.start()
 
     def close(self, patience: float) -> bool:
         """Stop; whether what ran was finished in time. What wasn't is abandoned: none of it is visible."""
-        deadline = stopwatch() + patience
+        deadline = read_stopwatch() + patience
         self.stop.set()
         self.events.close()
         done = self.actions.close(patience)
         if self._scheduler is not None:
-            self._scheduler.join(max(0.0, deadline - stopwatch()))
+            self._scheduler.join(max(0.0, deadline - read_stopwatch()))
             done = done and not self._scheduler.is_alive()
         self._over.set()
         if self._watcher is not None:
-            self._watcher.join(max(1.0, deadline - stopwatch()))
+            self._watcher.join(max(1.0, deadline - read_stopwatch()))
         if not done:
             log.warning("what ran was abandoned", extra={"fields": {"event": "stop", "patience": patience}})
         return done
 
     # -- the scheduler ------------------------------------------------------------------------
 
-    def scheduler_state(self) -> SchedulerState:
+    def read_scheduler_state(self) -> SchedulerState:
         """`leading`, `waiting` for another scheduler to stop, or `stopped`."""
         if self._scheduler is None or not self._scheduler.is_alive() or self.stop.is_set():
             return "stopped"
         leader = self.lake.leading_scheduler()
         return "leading" if leader is not None and leader.term == self._term else "waiting"
 
-    def stumbled(self) -> bool:
+    def is_scheduler_down(self) -> bool:
         """Whether it should schedule, and doesn't."""
         return self._schedules and (self._scheduler is None or not self._scheduler.is_alive())
 
-    def step(self, event: Event) -> None:
+    def record_step(self, event: Event) -> None:
         """Something the scheduler did."""
         if event.kind == "tick_started":
             self._term = event.detail["term"]
-        self.metrics.step(event.kind)
-        self.events.tell("step", {"kind": event.kind, "stream_table": event.stream_table})
+        self.metrics.count_step(event.kind)
+        self.events.broadcast("step", {"kind": event.kind, "stream_table": event.stream_table})
 
-    def _run(self) -> None:
+    def _run_scheduler(self) -> None:
         while not self.stop.is_set():
             try:
-                self.lake.run(observer=self.step, stop=self.stop)
+                self.lake.run(observer=self.record_step, stop=self.stop)
             except AnabranchError as error:
                 log.error(
                     "the scheduler stumbled", extra={"fields": {"event": "scheduler", "error": str(error)}}
@@ -117,7 +119,7 @@ class Service:
 
     # -- the watcher --------------------------------------------------------------------------
 
-    def _watch(self, seen: Pulse) -> None:
+    def _watch_lake(self, seen: Pulse) -> None:
         last = False
         while not last:
             # One look after the scheduler has stopped: what it did last is told, too.
@@ -125,7 +127,7 @@ class Service:
             try:
                 now = self.lake.pulse()
                 if now != seen:
-                    self._tell(seen, now)
+                    self._announce_changes(seen, now)
                     seen = now
             except AnabranchError as error:
                 log.warning(
@@ -133,27 +135,27 @@ class Service:
                 )
                 self._over.wait(PAUSE_AFTER_TROUBLE)
 
-    def _tell(self, seen: Pulse, now: Pulse) -> None:
+    def _announce_changes(self, seen: Pulse, now: Pulse) -> None:
         """Count and log what was refreshed in between, and let everybody look again."""
         fresh = now.newest_refresh - seen.newest_refresh
         if fresh > 0:
             entries = self.lake.refresh_history(limit=min(fresh, MAX_TOLD))
             for entry in reversed([one for one in entries if one.refresh_id > seen.newest_refresh]):
-                self.metrics.refreshed(entry)
+                self.metrics.count_refresh(entry)
                 log_refresh(entry)
-        self.events.tell("lake", {"lsn": now.lsn})
+        self.events.broadcast("lake", {"lsn": now.lsn})
 
-    def _finished(self, action: ActionState) -> None:
-        self.events.tell("action", action)
+    def _announce_action(self, action: ActionState) -> None:
+        self.events.broadcast("action", action)
 
-    def _gauges(self) -> Iterable[Metric]:
+    def _read_gauges(self) -> Iterable[Metric]:
         return gauges(
             self.lake.lsn,
             self.lake.status(),
-            self.scheduler_state(),
+            self.read_scheduler_state(),
             len(self.events),
             self.lake.statements_run,
-            self.metrics.name,
+            self.metrics.label_for,
         )
 
 

@@ -5,29 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 
+from anabranch.connection.lake_context import LakeContext
 from anabranch.errors import NotASource
-from anabranch.gates.timestamps import parse_timestamp
 from anabranch.ledger.gates import read_gate
-from anabranch.ledger.records import Moment
-from anabranch.ledger.watermarks import last_watermark
+from anabranch.ledger.watermarks import read_last_watermark
 from anabranch.names import TableName
-from anabranch.parts import Parts
-from anabranch.write.readiness import Advancing, Gating, Saying, Ungating, caller, check_flag, names_of
-from anabranch.write.working import WorkingTable
+from anabranch.streams.versions import LakeVersion
+from anabranch.streams.watermark_timestamps import parse_timestamp
+from anabranch.write.readiness_changes import (
+    AdvanceWatermark,
+    OpenGate,
+    ReadinessChanges,
+    ShutGate,
+    caller_identity,
+    check_flag,
+    parse_names,
+)
+from anabranch.write.working_table import WorkingTable
 
 
 class SourceVerbs:
-    """What they need of the transaction stands below; what they say is written in its commit."""
+    """A mixin. The attributes below are the transaction's; what the verbs say is written in its commit."""
 
-    _parts: Parts
-    _moment: Moment
+    _context: LakeContext
+    _lake_version: LakeVersion
     _tables: dict[TableName, WorkingTable]
-    _saying: Saying
+    _saying: ReadinessChanges
 
     def _exists(self, name: TableName) -> bool:
         raise NotImplementedError
 
-    def _working(self, name: str | TableName) -> WorkingTable:
+    def _get_table(self, name: str | TableName) -> WorkingTable:
         raise NotImplementedError
 
     def _check_open(self) -> None:
@@ -39,46 +47,46 @@ class SourceVerbs:
         With `auto_ungate_on_watermark` the first `advance_watermark` does that.
         """
         check_flag("auto_ungate_on_watermark", auto_ungate_on_watermark)
-        self._saying.add([Gating(self._source(name), caller(), auto_ungate_on_watermark)])
+        self._saying.add([ShutGate(self._resolve_source(name), caller_identity(), auto_ungate_on_watermark)])
 
     def gate_sources(self, names: Sequence[str]) -> None:
         """Say so of several, all or none."""
-        sources = [self._source(name) for name in names_of(names)]
-        self._saying.add(Gating(source, caller(), False) for source in sources)
+        sources = [self._resolve_source(name) for name in parse_names(names)]
+        self._saying.add(ShutGate(source, caller_identity(), False) for source in sources)
 
     def ungate_source(self, name: str) -> None:
         """Say that a source is ready, as of this commit."""
-        self._saying.add([Ungating(self._source(name, gated=True))])
+        self._saying.add([OpenGate(self._resolve_source(name, gated=True))])
 
     def ungate_sources(self, names: Sequence[str]) -> None:
         """Say so of several, all or none."""
-        sources = [self._source(name, gated=True) for name in names_of(names)]
-        self._saying.add(map(Ungating, sources))
+        sources = [self._resolve_source(name, gated=True) for name in parse_names(names)]
+        self._saying.add(map(OpenGate, sources))
 
     def advance_watermark(self, source: str, timestamp: str | date) -> None:
         """Say up to which time a source is loaded, as of this commit; never less than it was."""
-        name = self._source(source)
-        advancing = Advancing(name, parse_timestamp(timestamp, self._parts.settings["time_zone"]))
-        advancing.check(self._last_watermark(name))
+        name = self._resolve_source(source)
+        advancing = AdvanceWatermark(name, parse_timestamp(timestamp, self._context.settings["time_zone"]))
+        advancing.check_not_backwards(self._read_last_watermark(name))
         self._saying.add([advancing])
 
-    def _last_watermark(self, source: TableName) -> datetime | None:
+    def _read_last_watermark(self, source: TableName) -> datetime | None:
         said = self._saying.last_watermark(source)
         if said is not None or ((own := self._tables.get(source)) is not None and own.new is not None):
             return said
-        with self._parts.catalog.database.reading() as connection:
-            return last_watermark(connection, source)
+        with self._context.catalog.database.begin_read() as connection:
+            return read_last_watermark(connection, source)
 
-    def _source(self, name: str, *, gated: bool = False) -> TableName:
+    def _resolve_source(self, name: str, *, gated: bool = False) -> TableName:
         """A table that people write to; or, to be ungated, one that is gone and whose gate is still there."""
         self._check_open()
         source = TableName.parse(name)
         if gated and self._has_gate(source):
             return source
         if not self._exists(source):
-            self._working(source)  # says that there is none, and what is near
+            self._get_table(source)  # its error says that there is none, and suggests similar names
         own = self._tables.get(source)
-        version = self._moment.versions[source] if own is None else own.version
+        version = self._lake_version.versions[source] if own is None else own.version
         if version.kind in ("stream", "state"):
             raise NotASource(
                 f'"{source}" is a stream table: only sources have gates and watermarks',
@@ -87,5 +95,5 @@ class SourceVerbs:
         return source
 
     def _has_gate(self, source: TableName) -> bool:
-        with self._parts.catalog.database.reading() as connection:
+        with self._context.catalog.database.begin_read() as connection:
             return read_gate(connection, source) is not None

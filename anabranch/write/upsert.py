@@ -1,7 +1,7 @@
-"""What an upsert reads of the table that it changes: the rows that its incoming rows may match.
+"""The stored rows that the incoming rows of an upsert may match.
 
-Where they are few beside what is stored, they are looked up in the files by their keys. Where that is too
-much to be done here, the engine is sent the keys, so that it needn't bring all stored rows together.
+Where the incoming rows are few beside the stored ones, their matches are looked up in the files by key. Where
+that is too much for this process, the engine broadcasts the keys, so that it needn't shuffle all stored rows.
 """
 
 from __future__ import annotations
@@ -9,32 +9,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anabranch.connection.lake_context import LakeContext
 from anabranch.engine.base import Frame
-from anabranch.parts import Parts
-from anabranch.storage.files import check_files
-from anabranch.storage.lookup import Limits
-from anabranch.storage.matches import look_for_matches, sent_bytes
-from anabranch.write.merge import FEW, LOOKED_UP_ROWS
-from anabranch.write.working import WorkingTable
+from anabranch.engine.local.lookup import FEW, LOOKED_UP_ROWS, Limits
+from anabranch.engine.local.matches import look_for_matches, sent_bytes
+from anabranch.iceberg.parquet_files import check_files
+from anabranch.write.working_table import WorkingTable
 
 FOUND_ROWS = 200_000
-"""Rows that are looked up at most."""
+"""How many matching rows are looked up at most."""
 SENT_BYTES = 32 << 20
-"""How much the keys may be that are sent to where the rows are."""
+"""How many bytes of keys are broadcast at most."""
 
 
-def matchable(parts: Parts, table: WorkingTable, incoming: Any, source: Frame, keys: Sequence[str]) -> Frame:
-    """The stored rows, with their places, or as many as some incoming rows (as Arrow data and as a frame)
-    may match."""
-    files = [file for _, file in sorted(table.live().items())]
-    check_files(parts.warehouse, files)
+def scan_match_candidates(
+    context: LakeContext, table: WorkingTable, incoming: Any, source: Frame, keys: Sequence[str]
+) -> Frame:
+    """The stored rows that may match incoming ones, with file and position; possibly all of them.
+
+    The incoming rows are given as Arrow data (`incoming`) and as a frame (`source`).
+    """
+    files = [file for _, file in sorted(table.live_files().items())]
+    check_files(context.warehouse, files)
     stored = sum(file.rows for file in files)
     if stored > LOOKED_UP_ROWS and incoming.num_rows * FEW <= stored:
-        limits = Limits(rows=FOUND_ROWS, size=parts.lookup_bytes)
-        found = look_for_matches(parts.warehouse, parts.columns, files, table.schema, incoming, keys, limits)
+        limits = Limits(rows=FOUND_ROWS, size=context.lookup_bytes)
+        found = look_for_matches(
+            context.warehouse, context.columns, files, table.schema, incoming, keys, limits
+        )
         if found is not None:
-            return parts.engine.from_arrow(found)
-    rows = parts.engine.scan(files, table.schema, positions=True)
+            return context.engine.from_arrow(found)
+    rows = context.engine.scan(files, table.schema, positions=True)
     if sent_bytes(incoming, keys) > SENT_BYTES:
         return rows
-    return parts.engine.matchable(rows, source, keys)
+    return context.engine.rows_with_keys(rows, source, keys)

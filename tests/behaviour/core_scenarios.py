@@ -1,6 +1,6 @@
 """The core of the product as plain functions of a lake, so that they run on any kind of Spark session.
 
-As a program it runs them all on a local Spark Connect server, and writes down what became of each.
+As a program it runs those it is given on a local Spark Connect server, and writes down what became of each.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from anabranch.errors import (
     VersionExpired,
 )
 from tests.behaviour.every_type import DDL, by_spark, listed, rows, shown
+from tests.spark_session import session_options
 
 Scenario = Callable[[ab.Lake], None]
 
@@ -66,7 +67,7 @@ def an_empty_table_is_read(lake: ab.Lake) -> None:
 
 def a_frame_is_inserted(lake: ab.Lake) -> None:
     orders(lake)
-    frame = lake._parts.engine.session.range(10, 13).selectExpr("id", "'east' AS region")
+    frame = lake._context.engine.session.range(10, 13).selectExpr("id", "'east' AS region")
     assert lake.insert("orders", frame).inserted == 3
     assert contents(lake)[:2] == [(1, "north", 10.0), (10, "east", None)]
 
@@ -228,17 +229,18 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-def main(folder: Path) -> None:
-    """Run every scenario on a Connect server, each on a lake of its own; outcomes go to a file."""
+def main(folder: Path, names: list[str]) -> None:
+    """Run scenarios on a Connect server, each on a lake of its own; outcomes go to a file."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC")
-    session = builder.getOrCreate()
+    options = {**session_options(), "spark.sql.session.timeZone": "UTC"}
+    builder = SparkSession.builder.remote(options.pop("spark.master", "local[2]"))
+    session = builder.config(map=options).getOrCreate()
     outcomes = {"session": type(session).__module__}
-    for name, scenario in SCENARIOS.items():
+    for name in names:
         try:
             with ab.connect(folder / name, spark=session) as lake:
-                scenario(lake)
+                SCENARIOS[name](lake)
         except Exception:  # noqa: BLE001  (whatever it is, the test that reads the file shows it)
             outcomes[name] = traceback.format_exc()
         else:
@@ -248,4 +250,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

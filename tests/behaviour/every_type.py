@@ -14,7 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 import anabranch as ab
 from anabranch.names import TableName
-from anabranch.read.view import live_files
+from anabranch.read.scan_tables import list_live_files
 
 UTC = dt.UTC
 
@@ -144,8 +144,8 @@ def by_pyiceberg(place: Path, name: str) -> pa.Table:
 
 def by_duckdb(lake: ab.Lake, name: str) -> pa.Table:
     """The rows as DuckDB reads them from the files that the metadata lists."""
-    version = lake._parts.catalog.moment().version(TableName.parse(name))
-    paths = [file.path.removeprefix("file://") for file in live_files(lake._parts, version)]
+    version = lake._context.catalog.lake_version().version(TableName.parse(name))
+    paths = [file.path.removeprefix("file://") for file in list_live_files(lake._context, version)]
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         return connection.read_parquet(paths).to_arrow_table()

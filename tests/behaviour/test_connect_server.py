@@ -22,13 +22,20 @@ def test_on_a_classic_session(spark_lake, scenario):
     scenario(spark_lake)
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
-    """What became of each scenario on a Connect server, in a process that has no other session."""
-    folder = tmp_path_factory.mktemp("connect")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def take_turns(names: list[str], parts: int) -> list[list[str]]:
+    """The names in as many parts."""
+    return [names[first::parts] for first in range(parts)]
+
+
+@pytest.mark.spark
+@pytest.mark.rotating(3)
+@pytest.mark.parametrize("names", take_turns(list(SCENARIOS), 3), ids=lambda names: names[0])
+def test_on_a_connect_server(tmp_path, names):
+    """In a process that has no other session."""
+    # Spark takes a free port for a server of tests.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_TESTING": "1"}
     done = subprocess.run(
-        [sys.executable, core_scenarios.__file__, str(folder)],
+        [sys.executable, core_scenarios.__file__, str(tmp_path), *names],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -37,14 +44,9 @@ def outcomes(tmp_path_factory):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads((folder / "outcomes.json").read_text())
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_on_a_connect_server(outcomes, name):
-    assert outcomes["session"].startswith("pyspark.sql.connect")
-    assert outcomes[name] == "passed"
+    outcomes = json.loads((tmp_path / "outcomes.json").read_text())
+    assert outcomes.pop("session").startswith("pyspark.sql.connect")
+    assert outcomes == dict.fromkeys(names, "passed")
 
 
 def test_only_what_connect_has_too_is_used():

@@ -94,7 +94,7 @@ with ab.connect(sys.argv[1], observer=events.append) as lake:
             act()
         except ab.AnabranchError as error:
             errors.append([error.code, error.message, str(error).count("\\n")])
-    started = lake._parts.engine.started
+    started = lake._context.engine.is_started
 from pyspark import SparkContext
 kinds = [event.kind for event in events if "spark" in event.kind]
 print(json.dumps([seen, looked, errors, started, kinds, SparkContext._gateway is not None]))
@@ -144,7 +144,7 @@ def test_no_small_write_of_this_process_starts_spark_either(place):
         lake.insert("t", [(1,)])
         lake.truncate("t")
         lake.maintain()
-        assert not lake._parts.engine.started
+        assert not lake._context.engine.is_started
     kinds = [event.kind for event in events]
     assert kinds == ["write_committed", "write_staged", "write_committed", "write_staged", "write_committed"]
 
@@ -231,6 +231,7 @@ def test_a_session_that_is_set_well_already_gets_no_notice(place, spark, recwarn
     assert [warning for warning in recwarn if isinstance(warning.message, ab.Notice)] == []
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("name", ["with spaces", "größe-日本-😀", "it's, a+b&c=d;(x)@y:z!~$"])
 def test_spark_finds_a_lake_whatever_its_folder_is_called(tmp_path, spark, name):
     with ab.connect(tmp_path / name, spark=spark, driver_rewrite_bytes=0) as lake:
@@ -534,7 +535,7 @@ def test_what_is_no_statement_about_tables_is_refused_before_spark_sees_it(lake,
     with pytest.raises(kind):
         lake.sql(text)
     assert lake.lsn == 1
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started
 
 
 def test_statements_in_a_transaction_see_each_other(shop):

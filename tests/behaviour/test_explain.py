@@ -80,4 +80,4 @@ def test_what_is_no_query_gives_the_usual_error_and_starts_no_spark(lake, query,
     with pytest.raises(error) as caught:
         shop(lake).explain(query)
     assert isinstance(caught.value, AnabranchError)
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started

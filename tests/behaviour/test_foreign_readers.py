@@ -14,9 +14,11 @@ from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 import anabranch as ab
-from anabranch.storage.stage import KEPT_METADATA_FILES, MANIFESTS_BEFORE_MERGE
+from anabranch.commit.stage_metadata import KEPT_METADATA_FILES, MANIFESTS_BEFORE_MERGE
 from tests.consistency.bags import bag, bag_of, check_history, read, version_at
 from tests.consistency.foreign import WORDS, Pair, opened
+
+pytestmark = pytest.mark.slow_on("postgres")
 
 ONE, TWO, THREE, FOUR = (1, "one"), (2, "two"), (3, "three"), (4, "four")
 

@@ -20,6 +20,8 @@ from tests.consistency.bags import Bag, bag, changes, check_history, read, versi
 from tests.consistency.foreign import WORDS, Pair, opened, words
 from tests.consistency.processes import role, run_together
 
+pytestmark = [pytest.mark.slow_on("postgres"), pytest.mark.rotating(2)]
+
 ONE, TWO, THREE, FOUR = (1, "one"), (2, "two"), (3, "three"), (4, "four")
 
 

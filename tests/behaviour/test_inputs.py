@@ -13,6 +13,8 @@ import anabranch as ab
 from anabranch.errors import AmbiguousRows, InputError, InvalidValue, UnknownColumn
 from anabranch.failpoints import Failpoints
 
+pytestmark = pytest.mark.rotating(2)
+
 DDL = "id BIGINT NOT NULL, region STRING, amount DECIMAL(12,2)"
 Order = namedtuple("Order", "id region amount")
 ROWS = [
@@ -52,7 +54,7 @@ def test_every_small_kind_of_rows_is_inserted_without_spark(lake, form):
     written = lake.insert("orders", form())
     assert (written.lsn, written.inserted, written.deleted) == (2, 2, 0)
     assert contents(lake) == EXPECTED
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_flag_that_is_null_in_every_incoming_row_deletes_nothing(spark_lake):
 
 def test_a_frame_is_inserted_by_name_and_merged(spark_lake):
     lake = spark_lake
-    session = lake._parts.engine.session
+    session = lake._context.engine.session
     lake.create_table("orders", DDL)
     frame = session.sql("SELECT 'north' AS REGION, 5 AS amount, 1 AS id UNION ALL SELECT NULL, NULL, 2")
     written = lake.insert("orders", frame)
@@ -192,7 +194,7 @@ def test_an_extra_column_is_refused_where_nothing_asks_for_it(spark_lake):
             lake.insert("orders", rows)
         with pytest.raises(UnknownColumn):
             lake.merge("orders", rows, on=["id"])
-    frame = lake._parts.engine.session.sql("SELECT 1 AS id, 'red' AS colour")
+    frame = lake._context.engine.session.sql("SELECT 1 AS id, 'red' AS colour")
     with pytest.raises(UnknownColumn):
         lake.insert("orders", frame)
     with pytest.raises(UnknownColumn):
@@ -224,7 +226,7 @@ def test_merging_needs_keys_that_both_sides_have(lake, on, kind):
 def test_values_that_do_not_fit_are_refused_on_either_path(spark_lake):
     lake = spark_lake
     lake.create_table("orders", DDL)
-    session = lake._parts.engine.session
+    session = lake._context.engine.session
     too_much = 10**10
     for rows in ([{"id": 1, "amount": too_much}], session.sql(f"SELECT 1 AS id, {too_much} AS amount")):
         with pytest.raises(InvalidValue):

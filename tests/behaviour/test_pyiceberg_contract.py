@@ -55,8 +55,8 @@ from pyiceberg.table.update.snapshot import (
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
+from anabranch.commit.stage_metadata import _apply_updates, _DeletesWriter
 from anabranch.ledger import tables
-from anabranch.storage.stage import _applied, _DeletesWriter
 
 SCHEMA = Schema(NestedField(1, "id", LongType()), NestedField(2, "word", StringType()))
 ID = UUID(int=7)
@@ -516,7 +516,7 @@ def test_updates_applied_one_by_one_give_what_pyiceberg_gives_at_once(staging: S
     removal = (RemoveSnapshotsUpdate(snapshot_ids=[staging.metadata.current_snapshot_id]),)
     for before, changes in ((base, transaction._updates), (staging.metadata, removal)):
         wanted = update_table_metadata(before, changes, metadata_location="file:///before.json")
-        applied = _applied(before, changes, "file:///before.json")
+        applied = _apply_updates(before, changes, "file:///before.json")
         same = {"last_updated_ms": 0}
         assert applied.model_copy(update=same) == wanted.model_copy(update=same)
         assert applied.last_updated_ms > before.last_updated_ms

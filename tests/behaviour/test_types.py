@@ -59,6 +59,7 @@ FORMS = {
 }
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_every_type_survives_a_small_insert(spark_lake, place, form):
     spark_lake.create_table("t", DDL)
@@ -97,6 +98,7 @@ def test_every_type_survives_create_table_as_select(filled, place):
     check_readings(filled, place, "copy", ROWS)
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("rewrite_bytes", [0, 1 << 30], ids=["by Spark", "by the driver"])
 def test_every_type_survives_the_rewriting_of_its_file(filled, place, rewrite_bytes):
     filled.set("driver_rewrite_bytes", rewrite_bytes)
@@ -211,7 +213,7 @@ def test_small_integers_come_back_as_small_integers(spark_lake):
     spark_lake.insert("t", [{"id": 1, "tiny": 1, "small": 2, "m": {"a": 3}, "s": {"a": 1}}])
     spark_lake.update("t", {"tiny": "tiny + 1Y"})
     with ab.connect(
-        spark_lake._parts.warehouse.uri.removesuffix("/tables"), spark=spark_lake._parts.engine.session
+        spark_lake._context.warehouse.uri.removesuffix("/tables"), spark=spark_lake._context.engine.session
     ) as again:
         arrow, frame = again.arrow("t"), again.table("t")
         assert [str(arrow.schema.field(name).type) for name in ("tiny", "small")] == ["int8", "int16"]
@@ -361,24 +363,26 @@ BAD = {
 }
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("rewrite_bytes", [0, 1 << 30], ids=["by Spark", "by the driver"])
 def test_not_null_inside_a_value_is_kept_through_every_way_of_writing(spark_lake, place, rewrite_bytes):
     lake = spark_lake
     lake.set("driver_rewrite_bytes", rewrite_bytes)
     lake.create_table("t", STRICT)
     lake.insert("t", GOOD[:1])
-    lake.insert("t", lake._parts.engine.session.createDataFrame([_row(GOOD[1]), _row(GOOD[2])], LOOSE))
+    lake.insert("t", lake._context.engine.session.createDataFrame([_row(GOOD[1]), _row(GOOD[2])], LOOSE))
     lake.update("t", {"id": "id"})
     lake.merge("t", GOOD[1:], on=["id"])
     check_readings(lake, place, "t", GOOD)
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("row", BAD.values(), ids=BAD)
 def test_null_where_it_must_not_be_is_refused_through_every_way_of_writing(spark_lake, row):
     lake = spark_lake
     lake.create_table("t", STRICT)
     lake.insert("t", GOOD)
-    frame = lake._parts.engine.session.createDataFrame([_row(row)], LOOSE)
+    frame = lake._context.engine.session.createDataFrame([_row(row)], LOOSE)
     for write in (
         lambda: lake.insert("t", [row]),
         lambda: lake.insert("t", frame),
@@ -424,7 +428,7 @@ def new_york(place, spark):
     """A lake in another time zone, on a session of its own."""
     with ab.connect(place, spark=spark.newSession(), time_zone=ZONE) as lake:
         with pytest.warns(ab.Notice, match=r"spark\.sql\.session\.timeZone"):
-            lake._parts.engine.session  # noqa: B018
+            lake._context.engine.session  # noqa: B018
         yield lake
 
 
@@ -501,7 +505,7 @@ def test_today_is_never_added_to_a_time(spark_lake):
     spark_lake.create_table("t", "at TIMESTAMP, clock TIME")
     for query in ("SELECT TIME '12:00:00' AS at", "SELECT TIMESTAMP '2024-02-29 12:00:00' AS clock"):
         with pytest.raises(InvalidValue):
-            spark_lake.insert("t", spark_lake._parts.engine.session.sql(query))
+            spark_lake.insert("t", spark_lake._context.engine.session.sql(query))
     assert spark_lake.arrow("t").num_rows == 0
 
 
@@ -509,7 +513,7 @@ def test_bytes_are_never_taken_for_text(spark_lake):
     lake = spark_lake
     lake.create_table("t", "id INT, s STRING, a ARRAY<STRING>")
     lake.insert("t", [(1, "a", [])])
-    session = lake._parts.engine.session
+    session = lake._context.engine.session
     for write in (
         lambda: lake.insert("t", session.sql("SELECT 2 AS id, X'61' AS s")),
         lambda: lake.insert("t", session.sql("SELECT 2 AS id, array(X'61') AS a")),
@@ -533,7 +537,7 @@ def test_a_field_that_a_struct_does_not_have_is_never_dropped_in_silence(spark_l
         lambda: lake.sql(
             f"MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET p = {more}"
         ),
-        lambda: lake.merge("t", lake._parts.engine.session.sql(f"SELECT 1 AS id, {more} AS p"), on=["id"]),
+        lambda: lake.merge("t", lake._context.engine.session.sql(f"SELECT 1 AS id, {more} AS p"), on=["id"]),
     ):
         with pytest.raises(InvalidValue):
             write()
@@ -543,7 +547,7 @@ def test_a_field_that_a_struct_does_not_have_is_never_dropped_in_silence(spark_l
 def test_spark_refuses_a_frame_of_another_type_and_takes_one_that_fits(spark_lake):
     lake = spark_lake
     lake.create_table("t", "id INT, d DECIMAL(5,2), s STRING")
-    session = lake._parts.engine.session
+    session = lake._context.engine.session
     lake.insert("t", session.sql("SELECT 7L AS id, 1.5D AS d, 'a' AS s"))
     lake.insert("t", session.sql("SELECT 'b' AS S, 8 AS ID"))
     for query in ("SELECT '7' AS id", "SELECT 3000000000 AS id", "SELECT 12345 AS d", "SELECT array(1) AS s"):

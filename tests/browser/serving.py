@@ -8,7 +8,7 @@ from typing import Any
 import anabranch as ab
 from anabranch.web import serve
 from anabranch.web.guard import Limits
-from anabranch.web.rates import Rate
+from anabranch.web.rate_limits import Rate
 
 TOKEN = "a-token-that-only-tests-know"
 UNLIMITED = Limits(changes=Rate(10**9, 10**9), guesses=Rate(10**9, 10**9))

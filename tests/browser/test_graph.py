@@ -44,6 +44,7 @@ def test_every_table_is_drawn_with_its_lines_groups_and_cycles(still, page, keep
     keep(page)
 
 
+@pytest.mark.slow
 def test_a_box_holds_its_members_and_nobody_else(page):
     boxes = page.evaluate("""() => [...document.querySelectorAll('.box')].map(box => {
         const frame = box.querySelector('.frame').getBoundingClientRect();
@@ -60,6 +61,7 @@ def test_a_box_holds_its_members_and_nobody_else(page):
     ]
 
 
+@pytest.mark.slow
 def test_a_failing_stream_table_is_shown_with_its_reason(page, keep):
     state(page, "ops.unit_price", "failing")
     expect(node(page, "ops.unit_price")).to_have_attribute(
@@ -88,6 +90,7 @@ def test_a_gate_set_by_a_click_holds_a_branch_until_it_is_opened(shown):
     state(page, "ops.names", "fresh")
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_asked_for_again_and_changes_nothing(open_lake, served, opened):
     lake = varied(open_lake(allow_circular=True))
     page = opened(served(lake, scheduler=False), forgive=("401",))
@@ -131,6 +134,7 @@ def place(page, name):
     ]
 
 
+@pytest.mark.slow
 def test_a_new_stream_table_appears_and_what_is_selected_stays_in_its_place(shown):
     lake, page = shown
     node(page, "sales.top").click()
@@ -143,6 +147,7 @@ def test_a_new_stream_table_appears_and_what_is_selected_stays_in_its_place(show
     expect(node(page, "sales.best")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_groups_and_namespaces_collapse_and_expand(page, keep):
     page.get_by_role("button", name=re.compile("^Collapse group")).click()
     expect(page.locator('.node[data-form="folded"]')).to_have_count(1)
@@ -158,6 +163,7 @@ def test_groups_and_namespaces_collapse_and_expand(page, keep):
     expect(page.locator(".node")).to_have_count(7)
 
 
+@pytest.mark.slow
 def test_only_the_neighbours_of_a_table_are_drawn_when_asked(page):
     node(page, "crm.contacts").click()
     page.get_by_role("button", name="Only its neighbours").click()
@@ -166,6 +172,7 @@ def test_only_the_neighbours_of_a_table_are_drawn_when_asked(page):
     expect(page.locator(".node")).to_have_count(16)
 
 
+@pytest.mark.slow
 def test_a_press_on_a_state_fades_the_others(page):
     page.locator('.chip[data-state="suspended"]').click()
     expect(page.locator(".node:not([data-faded])")).to_have_count(1)
@@ -174,6 +181,7 @@ def test_a_press_on_a_state_fades_the_others(page):
     expect(page.locator(".node[data-faded]")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_view_zooms_pans_and_fits(page):
     fitted = scale(page)
     canvas = page.locator(".canvas").bounding_box()

@@ -37,6 +37,7 @@ def test_search_finds_a_table_and_arrows_lead_along_the_lines(page, keep):
     assert focused(page) in {"products", "orders"}
 
 
+@pytest.mark.slow
 def test_the_focus_is_visible_and_one_tab_leaves_the_graph(page):
     page.locator(".canvas").evaluate("() => document.querySelector('.chip:last-child').focus()")
     page.keyboard.press("Tab")
@@ -50,6 +51,7 @@ def test_the_focus_is_visible_and_one_tab_leaves_the_graph(page):
     assert focused(page) is None
 
 
+@pytest.mark.slow
 def test_enter_selects_then_opens_and_escape_goes_back(page):
     node(page, "sales.top").focus()
     page.keyboard.press("Enter")
@@ -66,6 +68,7 @@ def test_enter_selects_then_opens_and_escape_goes_back(page):
     expect(node(page, "sales.top")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_what_is_typed_right_after_the_slash_goes_into_the_search(page):
     for route in ("#/", "#/history"):
         page.evaluate("route => { location.hash = route }", route)
@@ -75,6 +78,7 @@ def test_what_is_typed_right_after_the_slash_goes_into_the_search(page):
         expect(page.locator(".search-list [role=option]")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_group_collapses_and_opens_by_keys(page):
     node(page, "sales.summary").focus()
     page.keyboard.press("c")
@@ -84,6 +88,7 @@ def test_a_group_collapses_and_opens_by_keys(page):
     expect(page.locator(".node")).to_have_count(16)
 
 
+@pytest.mark.slow
 def test_a_gate_is_shut_by_keys_alone(page):
     page.keyboard.press("/")
     page.keyboard.type("products")

@@ -16,6 +16,7 @@ BUSY = 4.0
 """What a machine may take that does other things at the same time."""
 
 
+@pytest.mark.slow
 def test_five_hundred_stream_tables_open_soon_and_stay_alive(open_lake, served, opened, keep, capsys):
     lake = open_lake()
     enter_many(lake, 500)
@@ -52,6 +53,7 @@ def anywhere(open_lake, served, opened):
     return opened(served(open_lake(), scheduler=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_tables_never_cover_each_other_and_boxes_hold_only_their_own(anywhere, seed):
     chance = random.Random(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.worlds import enter_token, varied
@@ -36,6 +37,7 @@ def test_a_stream_tables_page_tells_all_about_it(open_lake, served, opened, keep
     expect(page.get_by_role("heading", level=1)).to_have_text("sales.summary")
 
 
+@pytest.mark.slow
 def test_a_stream_table_is_suspended_resumed_and_refreshed_by_buttons(open_lake, served, opened):
     lake = varied(open_lake(allow_circular=True))
     page = opened(served(lake, scheduler=False), "#/t/ops.names")
@@ -55,6 +57,7 @@ def test_a_stream_table_is_suspended_resumed_and_refreshed_by_buttons(open_lake,
     assert lake.refresh_history("ops.names", 1)[0].initiated_by == "manual"
 
 
+@pytest.mark.slow
 def test_a_refresh_that_fails_says_why(open_lake, served, opened):
     lake = varied(open_lake(allow_circular=True))
     page = opened(served(lake, scheduler=False), "#/t/ops.unit_price")
@@ -125,6 +128,7 @@ def test_the_list_puts_what_needs_attention_first(still, opened, keep):
     expect(rows).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_stream_table_that_is_not_there_is_said_to_be_unknown(still, opened):
     page = opened(still[1], "#/t/nobody", forgive=("404",))
     expect(page.locator(".problem")).to_contain_text("AB601")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.worlds import HOSTILE, enter_token, node, state
@@ -23,6 +24,7 @@ def test_an_empty_lake_says_how_to_begin_and_fills_by_itself(open_lake, served, 
     expect(page.locator(".empty")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_service_that_is_gone_is_said_so_and_found_again(open_lake, served, opened, keep):
     lake = open_lake()
     lake.create_table("orders", "id BIGINT")
@@ -42,6 +44,7 @@ def test_a_service_that_is_gone_is_said_so_and_found_again(open_lake, served, op
     expect(node(page, "orders").locator(".line")).to_contain_text("1 row")
 
 
+@pytest.mark.slow
 def test_where_reading_needs_a_token_the_page_asks_for_it(open_lake, served, opened):
     lake = open_lake()
     lake.create_table("orders", "id BIGINT")
@@ -84,6 +87,7 @@ def test_text_from_outside_stays_text(open_lake, served, opened, keep):
     assert page.evaluate("window.ran") is None
 
 
+@pytest.mark.slow
 def test_an_error_of_the_lake_is_shown_with_its_code_and_hint(open_lake, served, opened):
     lake = open_lake()
     lake.create_table("orders", "id BIGINT")

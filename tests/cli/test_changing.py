@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.looking.fuses import FuseStatus
-from anabranch.looking.status import StreamTableStatus
+from anabranch.inspect.fuses import FuseStatus
+from anabranch.inspect.status import StreamTableStatus
 from tests.cli.conftest import names_of
 from tests.streams.shop import one
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.cli.inert import inert, one_line
+from anabranch.cli.escape_text import escape_to_one_line, escape_unprintable
 from anabranch.errors import EngineFailed
 from tests.cli.conftest import Shell
 
@@ -21,14 +21,14 @@ HOSTILE = (
 @given(st.text())
 def test_what_is_left_can_all_be_seen(text):
     kept = {"\n"}
-    for character in inert(text):
+    for character in escape_unprintable(text):
         assert character in kept or unicodedata.category(character)[0] != "C"
-    assert "\n" not in one_line(text)
+    assert "\n" not in escape_to_one_line(text)
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S"])))
 def test_what_can_be_seen_stays(text):
-    assert inert(text) == text
+    assert escape_unprintable(text) == text
 
 
 def harmless(said: str) -> None:

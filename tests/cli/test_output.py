@@ -11,6 +11,7 @@ def widest(text: str) -> int:
     return max(len(line) for line in text.splitlines())
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("columns", [80, 100, 120])
 @pytest.mark.parametrize(
     "words", [["status"], ["history"], ["groups"], ["tables"], ["settings"], ["gates"], ["doctor"]]

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import anabranch as ab
-from anabranch.clock import stopwatch
+from anabranch.clock import read_stopwatch
 from tests.engines.lakes import duck_lake
 from tests.streams.shop import diamond, sell, stock
 
@@ -188,9 +188,9 @@ class Terminal:
 
     def wait_for(self, text: str) -> None:
         """Read on until a text has come, which is then behind."""
-        end = stopwatch() + PATIENCE
+        end = read_stopwatch() + PATIENCE
         while text not in self.seen:
-            assert stopwatch() < end, self.seen
+            assert read_stopwatch() < end, self.seen
             if select.select([self._ours], [], [], 1.0)[0]:
                 try:
                     self.seen += os.read(self._ours, 65536).decode(errors="replace").replace("\r", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 
-from anabranch.cli.refreshing import Refreshed
+from anabranch.cli.refresh import RefreshOutcome
 from anabranch.schedule.tick import TickReport
 from tests.cli.conftest import names_of
 from tests.streams.shop import one, sell, totals
@@ -15,7 +15,7 @@ def test_refresh_brings_a_stream_table_up_to_now(run, branches):
     sell(branches, 9, amount=7)
     said = run("refresh", "summary", "-o", "json")
     assert said.code == 0
-    assert set(said.json[0]) == names_of(Refreshed)
+    assert set(said.json[0]) == names_of(RefreshOutcome)
     assert (said.json[0]["name"], said.json[0]["status"]) == ("summary", "SUCCEEDED")
     assert totals(branches) == (42, 42)
 
@@ -99,7 +99,7 @@ def test_a_tick_says_what_is_held(run, branches, clock):
 def test_a_tick_beside_another_scheduler_does_nothing(run, branches, clock):
     from anabranch.schedule.lease import Lease
 
-    leader = Lease(branches._parts)
+    leader = Lease(branches._context)
     assert leader.take()
     assert run("tick").out == "Another scheduler leads; nothing was done.\n"
     assert run("tick", "-o", "json").json["leads"] is False
@@ -137,15 +137,15 @@ def test_running_tells_every_refresh_and_ends_when_told(run, branches, clock, mo
 
 def test_what_is_held_is_told_once(branches):
     from anabranch.cli.output import Output
-    from anabranch.cli.run import Lines
+    from anabranch.cli.run import EventPrinter
     from anabranch.events import Event
 
     told: list[object] = []
     out = Output()
-    lines = Lines(out)
+    lines = EventPrinter(out)
     out.console.print = lambda line, **_options: told.append(str(line))
     for reason in ("sales is gated", "sales is gated", "it is suspended"):
-        lines.see(Event("skipped", "summary", detail={"reason": reason}))
+        lines.print_event(Event("skipped", "summary", detail={"reason": reason}))
     assert [line.split(maxsplit=1)[1] for line in told] == [
         "summary                      held       sales is gated",
         "summary                      held       it is suspended",

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.cli.selectors import Map, Selector, select
+from anabranch.cli.selectors import DependencyMap, Selector, select
 from anabranch.errors import AnabranchError, InvalidSelector, NothingSelected, UnknownStreamTable
 
 # sales -> daily -> monthly -> report, sales -> by_region -> report, visits -> traffic
-TABLES = Map(
+TABLES = DependencyMap(
     {
         "daily": ("sales",),
         "by_region": ("sales",),
@@ -80,5 +80,5 @@ def test_whatever_is_written_selects_or_is_refused(text):
 
 
 def test_a_cycle_is_walked_once():
-    circle = Map({"a": ("b", "t"), "b": ("a",)})
+    circle = DependencyMap({"a": ("b", "t"), "b": ("a",)})
     assert select(["+a"], circle) == select(["b+"], circle) == ["a", "b"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.looking.gates import SourceGate, SourceWatermark, WatermarkGroupInfo
+from anabranch.inspect.gates import SourceGate, SourceWatermark, WatermarkGroupInfo
 from tests.cli.conftest import names_of
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.looking.health import Check
-from anabranch.looking.settings import SettingInfo
+from anabranch.inspect.health import Check
+from anabranch.inspect.settings import SettingInfo
+from anabranch.maintain.maintenance import Upkeep
 from anabranch.settings import SETTINGS
-from anabranch.upkeep import Upkeep
 from anabranch.write.autocommit import Written
 from tests.cli.conftest import names_of
+
+pytestmark = pytest.mark.rotating(2)
 
 
 def test_settings_say_where_they_come_from(run, shop):
@@ -86,7 +88,7 @@ def test_the_doctor_leaves_nothing_behind(run, branches, place):
 def test_the_doctor_sees_who_leads(run, branches):
     from anabranch.schedule.lease import Lease
 
-    assert Lease(branches._parts).take()
+    assert Lease(branches._context).take()
     found = {each["name"]: each for each in run("doctor", "-o", "json").json}
     assert found["scheduler"]["outcome"] == "ok"
     assert found["scheduler"]["found"].startswith("one leads, in term 1;")
@@ -132,7 +134,7 @@ def test_a_warehouse_that_cannot_be_written_fails(run, branches, monkeypatch):
     def refuse(self, uri, content):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("anabranch.storage.warehouse.Warehouse.write_bytes", refuse)
+    monkeypatch.setattr("anabranch.iceberg.warehouse.Warehouse.write_bytes", refuse)
     said = run("doctor", "-o", "json")
     assert said.code == 1
     assert [each["outcome"] for each in said.json if each["name"] == "warehouse"] == ["fail"]

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 import anabranch as ab
 from anabranch.errors import UnknownTable
-from anabranch.ledger.records import Version
+from anabranch.iceberg.change_files import ChangeFile
+from anabranch.iceberg.parquet_files import FileRef
 from anabranch.names import TableName
-from anabranch.read.view import change_pieces, live_files
-from anabranch.storage.changes import Piece
-from anabranch.storage.files import FileRef
+from anabranch.read.scan_tables import list_change_files, list_live_files
+from anabranch.streams.versions import TableVersion
 
 Bag = Counter[tuple[Any, ...]]
 
@@ -36,22 +36,22 @@ def read(lake: ab.Lake, name: str, as_of: int | None = None) -> Bag:
     return bag_of(lake.arrow(name, as_of=as_of))
 
 
-def version_at(lake: ab.Lake, name: str, lsn: int) -> Version:
-    return lake._parts.catalog.moment(lsn).version(TableName.parse(name))
+def version_at(lake: ab.Lake, name: str, lsn: int) -> TableVersion:
+    return lake._context.catalog.lake_version(lsn).version(TableName.parse(name))
 
 
-def contents(lake: ab.Lake, version: Version, columns: tuple[str, ...]) -> Bag:
+def contents(lake: ab.Lake, version: TableVersion, columns: tuple[str, ...]) -> Bag:
     """A version's rows, from its files, in the given columns."""
     found: Bag = Counter()
-    for file in live_files(lake._parts, version):
+    for file in list_live_files(lake._context, version):
         found.update(_live(file, columns))
     return found
 
 
-def changes(lake: ab.Lake, before: Version | None, after: Version) -> Bag:
+def changes(lake: ab.Lake, before: TableVersion | None, after: TableVersion) -> Bag:
     """What leads from one version to another, from the pieces of the change, consolidated."""
     found: Bag = Counter()
-    for piece in change_pieces(lake._parts, before, after):
+    for piece in list_change_files(lake._context, before, after):
         rows = _live(piece, after.schema.names)
         match piece.sign:
             case "+":
@@ -69,8 +69,8 @@ def check_history(lake: ab.Lake, name: str, *, neighbours: bool = False) -> list
 
     With `neighbours`, for histories too long for all pairs: only from each version to the next.
     """
-    versions: list[Version] = []
-    newest = lake._parts.catalog.moment()
+    versions: list[TableVersion] = []
+    newest = lake._context.catalog.lake_version()
     for lsn in range(newest.floor_lsn, newest.lsn + 1):
         try:
             version = version_at(lake, name, lsn)
@@ -98,7 +98,7 @@ def _consolidated(weighted: Bag) -> Bag:
     return Counter({row: weight for row, weight in weighted.items() if weight})
 
 
-def _live(file: FileRef | Piece, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+def _live(file: FileRef | ChangeFile, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     """A file's rows but those that delete files mark as gone."""
     marked = {place for path in file.deletes for named, place in _marks(path) if named == file.path}
     return [row for place, row in enumerate(_rows(file.path, columns)) if place not in marked]

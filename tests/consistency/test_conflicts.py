@@ -16,6 +16,8 @@ from anabranch.write.autocommit import OVERTAKEN_BEFORE_LOCKING
 from tests.consistency.bags import bag, check_history, read
 from tests.consistency.worker import in_threads
 
+pytestmark = pytest.mark.rotating(2)
+
 Edit = Callable[[ab.Transaction], object]
 
 
@@ -298,7 +300,7 @@ def test_a_verb_that_was_overtaken_until_nothing_was_left_to_do_takes_no_lsn(
         for interruption in itertools.islice(interruptions, 1):
             interruption()
 
-    both._parts.failpoints.arm("commit.before_transaction", interrupt)
+    both._context.failpoints.arm("commit.before_transaction", interrupt)
     written = both.truncate("t")
     assert list(interruptions) == []
     assert (written.lsn, written.deleted) == (None, 0)
@@ -348,7 +350,7 @@ def test_a_writer_that_is_kept_waiting_too_long_gets_a_typed_error_and_nothing_h
 ) -> None:
     fill(both, t=[1])
     with ab.connect(place, catalog=catalog, catalog_timeout="1s") as hasty:
-        with both._parts.catalog.database.writing():
+        with both._context.catalog.database.begin_write():
             for verb in (lambda: hasty.insert("t", [(2,)]), hasty.snapshot):
                 with pytest.raises(CatalogUnavailable):
                     verb()

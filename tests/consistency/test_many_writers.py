@@ -10,8 +10,8 @@ import anabranch as ab
 from anabranch.names import TableName
 from tests.consistency.processes import role, run_together
 
-WRITERS = 8
-COMMITS = 50
+FEW_WRITERS, FEW_COMMITS = 4, 20
+WRITERS, COMMITS = 8, 50
 SHARED = TableName.parse("shared")
 
 
@@ -26,30 +26,38 @@ def _rows(lake: ab.Lake, table: str, as_of: int | None = None) -> list[tuple[int
     return sorted(zip(rows["writer"].to_pylist(), rows["number"].to_pylist(), strict=True))
 
 
-@pytest.mark.slow_on("postgres")
-def test_eight_processes_with_fifty_commits_each_lose_nothing_and_meet_no_error(
-    place: Path, catalog: str | None, address: dict[str, str | None], record_property: pytest.RecordProperty
+@pytest.mark.parametrize(
+    ("writers", "commits"),
+    [(FEW_WRITERS, FEW_COMMITS), pytest.param(WRITERS, COMMITS, marks=pytest.mark.slow)],
+)
+def test_many_processes_with_many_commits_each_lose_nothing_and_meet_no_error(
+    place: Path,
+    catalog: str | None,
+    address: dict[str, str | None],
+    writers: int,
+    commits: int,
+    record_property: pytest.RecordProperty,
 ) -> None:
     with ab.connect(place, catalog=catalog) as lake:
-        _create_tables(lake, WRITERS)
+        _create_tables(lake, writers)
         results = run_together(
-            *(role("append", **address, writer=writer, count=COMMITS) for writer in range(WRITERS))
+            *(role("append", **address, writer=writer, count=commits) for writer in range(writers))
         )
         retries = sum(result["retries"] for result in results)
         record_property("retries", retries)
         assert [error for result in results for error in result["errors"]] == []
 
-        written = {(writer, number) for writer in range(WRITERS) for number in range(COMMITS)}
+        written = {(writer, number) for writer in range(writers) for number in range(commits)}
         assert _rows(lake, "shared") == sorted(written)
-        for writer in range(WRITERS):
-            assert _rows(lake, f"own_{writer}") == [(writer, number) for number in range(0, COMMITS, 2)]
+        for writer in range(writers):
+            assert _rows(lake, f"own_{writer}") == [(writer, number) for number in range(0, commits, 2)]
 
         assert retries > 0, "the writers never met; this shows nothing"
 
         # Each commit has a number of its own, each writer's are in order, and none is left out.
         assert all(result["lsns"] == sorted(result["lsns"]) for result in results)
         lsns = sorted(lsn for result in results for lsn in result["lsns"])
-        assert lsns == list(range(2, WRITERS * COMMITS + 2))
+        assert lsns == list(range(2, writers * commits + 2))
         assert [commit.lsn for commit in lake.commits(limit=1000)] == [*reversed(lsns), 1]
 
         # At every lsn exactly one more row, the one that its writer wrote.
@@ -61,9 +69,9 @@ def test_eight_processes_with_fifty_commits_each_lose_nothing_and_meet_no_error(
         held: list[tuple[int, int]] = []
         for lsn in lsns:
             held.append(author[lsn])
-            version = lake._parts.catalog.moment(lsn).version(SHARED)
+            version = lake._context.catalog.lake_version(lsn).version(SHARED)
             assert (version.lsn, version.rows) == (lsn, len(held))
-            if lsn % 50 == 0:
+            if lsn % 20 == 0:
                 assert _rows(lake, "shared", as_of=lsn) == sorted(held)
 
 

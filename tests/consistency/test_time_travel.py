@@ -12,6 +12,8 @@ from anabranch.errors import InvalidLsn, UnknownTable, VersionExpired
 from anabranch.ledger import tables
 from tests.consistency.bags import Bag, bag, bag_of, changes, check_history, read, version_at
 
+pytestmark = pytest.mark.slow_on("postgres")
+
 NOT_AN_LSN = [-1, 6, 10**30, True, False, "1", 1.0, b"1"]
 
 
@@ -137,7 +139,7 @@ def test_changes_between_any_two_lsns_lead_from_one_to_the_other(spark_lake: ab.
 
 
 def pins(lake: ab.Lake) -> list[int]:
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         return sorted(connection.scalars(select(tables.pins.c.lsn)))
 
 

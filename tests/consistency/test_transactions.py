@@ -256,10 +256,10 @@ def test_a_name_that_no_attempt_can_have_is_refused(lake: ab.Lake, name: Any) ->
 
 def live_rows(tx: ab.Transaction, lake: ab.Lake, table: str) -> Any:
     """A table as the transaction sees it, without Spark."""
-    from anabranch.storage.scan import read_rows
+    from anabranch.iceberg.read_rows import read_rows
 
-    working = tx._working(table)
-    return bag_of(read_rows(lake._parts.warehouse, list(working.live().values()), working.schema))
+    working = tx._get_table(table)
+    return bag_of(read_rows(lake._context.warehouse, list(working.live_files().values()), working.schema))
 
 
 def test_a_transaction_sees_what_it_wrote_and_nobody_else_does(filled: ab.Lake, other: ab.Lake) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import anabranch as ab
-from anabranch.ledger.records import Version
-from anabranch.read.view import arrow_of, change_pieces
+from anabranch.read.scan_tables import list_change_files, read_arrow
+from anabranch.streams.versions import TableVersion
 
 Row = tuple[Any, ...]
 Bag = Counter[Row]
@@ -63,8 +63,8 @@ class Model:
 
 def state_of(lake: ab.Lake, as_of: int | None = None) -> State:
     """Every table's rows at one moment."""
-    versions = lake._parts.catalog.moment(as_of).versions
-    state = {str(name): bag(arrow_of(lake._parts, version)) for name, version in versions.items()}
+    versions = lake._context.catalog.lake_version(as_of).versions
+    state = {str(name): bag(read_arrow(lake._context, version)) for name, version in versions.items()}
     assert {str(name): version.rows for name, version in versions.items()} == {
         name: rows.total() for name, rows in state.items()
     }
@@ -75,13 +75,13 @@ def check_history(lake: ab.Lake, history: dict[int, State], floor: int = 0) -> N
     """Every lsn from `floor` on shows what it should, and contents(a) + changes(a, b) = contents(b)."""
     lsns = sorted(lsn for lsn in history if lsn >= floor)
     assert lake.lsn == lsns[-1]
-    contents: dict[Version, Bag] = {}
+    contents: dict[TableVersion, Bag] = {}
     for lsn in lsns:
-        versions = lake._parts.catalog.moment(lsn).versions
+        versions = lake._context.catalog.lake_version(lsn).versions
         assert {str(name) for name in versions} == set(history[lsn])
         for name, version in versions.items():
             if version not in contents:
-                contents[version] = bag(arrow_of(lake._parts, version))
+                contents[version] = bag(read_arrow(lake._context, version))
             assert contents[version] == history[lsn][str(name)], (lsn, str(name))
             assert version.rows == contents[version].total()
     change = Changes(lake)
@@ -101,9 +101,9 @@ class Changes:
         self._lake = lake
         self._files: dict[str, list[dict[str, Any]]] = {}
 
-    def between(self, before: Version | None, after: Version) -> Bag:
+    def between(self, before: TableVersion | None, after: TableVersion) -> Bag:
         change: Bag = Counter()
-        for piece in change_pieces(self._lake._parts, before, after):
+        for piece in list_change_files(self._lake._context, before, after):
             for line in self._lines(piece.path):
                 weight = SIGNS[piece.sign] if piece.sign in SIGNS else line["__weight"]
                 change[tuple(line[name] for name in after.schema.names)] += weight

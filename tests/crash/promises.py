@@ -8,11 +8,12 @@ from itertools import pairwise
 
 import anabranch as ab
 from anabranch.ledger import ledger
-from anabranch.ledger.groups import epochs
+from anabranch.ledger.group_epochs import read_epochs
 from anabranch.ledger.history import IMMEDIATE, SUCCEEDED, Refresh, read_refreshes
-from anabranch.ledger.streams import StreamTable, read_streams
+from anabranch.ledger.stream_tables import read_streams
 from anabranch.names import TableName
-from anabranch.refresh.member import STATE, STREAM
+from anabranch.refresh.refresh_member import STATE, STREAM
+from anabranch.streams.stream_table import StreamTable
 from tests.crash.stream_scripts import Contents
 from tests.streams.shop import rows
 
@@ -26,12 +27,12 @@ def contents(lake: ab.Lake) -> Contents:
 
 def check_promises(lake: ab.Lake) -> None:
     """Nothing is half there, groups are at one place, the history tells what is visible, rows are right."""
-    versions = lake._parts.catalog.moment().versions
-    with lake._parts.catalog.database.reading() as connection:
-        streams, counted = read_streams(connection), epochs(connection)
+    versions = lake._context.catalog.lake_version().versions
+    with lake._context.catalog.database.begin_read() as connection:
+        streams, counted = read_streams(connection), read_epochs(connection)
         history = read_refreshes(connection, None, ALL)
         lsns = {
-            name: [lsn for lsn, _ in ledger.versions_of(connection, stream.table_id)]
+            name: [lsn for lsn, _ in ledger.read_versions(connection, stream.table_id)]
             for name, stream in streams.items()
         }
     kinds = {kind: {name for name, each in versions.items() if each.kind == kind} for kind in (STREAM, STATE)}

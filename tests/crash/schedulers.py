@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from anabranch.clock import ManualClock
 from anabranch.failpoints import Failpoints
 from tests.engines.lakes import duck_lake
 
@@ -97,12 +98,16 @@ class Scheduler:
         self._lines.put(None)
 
 
-def eventually(holds: Callable[[], bool], patience: float = PATIENCE) -> float:
-    """Wait until something holds; the seconds that it took."""
+def eventually(
+    holds: Callable[[], bool], patience: float = PATIENCE, clock: ManualClock | None = None
+) -> float:
+    """Wait until something holds; the seconds that it took. On a clock given, each look takes a second."""
     start = time.monotonic()
     while not holds():
         assert time.monotonic() < start + patience, "it never came"
         time.sleep(0.02)
+        if clock is not None:
+            clock.advance(1)
     return time.monotonic() - start
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anabranch as ab
-from anabranch.storage.changes import MAX_INLINE_PIECES
+from anabranch.iceberg.change_files import MAX_INLINE_PIECES
 from tests.crash.model import Model
 
 SCHEMA = "id BIGINT, note STRING"
@@ -100,7 +100,7 @@ def look(lake: ab.Lake, _attempt: str | None) -> str:
 
     from anabranch.ledger import tables
 
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         return str(connection.execute(select(tables.lake.c.lake_id)).scalar_one())
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import anabranch as ab
+from anabranch.commit.group_commit import Committed, Fenced, GroupCommit, Outcome
 from anabranch.ledger import leases, ledger
 from anabranch.ledger.records import Fence
-from anabranch.storage.commit import Committed, Fenced, GroupCommit, Outcome
 from tests.crash import scripts
 from tests.crash.conftest import Spot
 from tests.crash.model import check_history
@@ -18,13 +18,13 @@ LIFE = timedelta(seconds=30)
 
 
 def take(lake: ab.Lake, holder: str) -> Fence | None:
-    now = lake._parts.clock.now()
-    with lake._parts.catalog.database.writing() as connection:
+    now = lake._context.clock.now()
+    with lake._context.catalog.database.begin_write() as connection:
         return leases.take_lease(connection, lease="tick", holder=holder, now=now, until=now + LIFE)
 
 
 def release(lake: ab.Lake, fence: Fence) -> None:
-    with lake._parts.catalog.database.writing() as connection:
+    with lake._context.catalog.database.begin_write() as connection:
         leases.release_lease(connection, fence)
 
 
@@ -32,12 +32,12 @@ def staged(lake: ab.Lake, fence: Fence | None) -> GroupCommit:
     """Five tables, staged and ready to be published under a lease."""
     transaction = lake.transaction()
     scripts.five_tables(transaction)
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         return replace(transaction.commit_within(connection), fence=fence)
 
 
 def publish(lake: ab.Lake, commit: GroupCommit) -> Outcome:
-    return lake._parts.catalog.commit_group(commit)
+    return lake._context.catalog.commit_group(commit)
 
 
 def test_a_commit_under_a_lease_that_was_taken_over_leaves_nothing(
@@ -55,8 +55,8 @@ def test_a_commit_under_a_lease_that_was_taken_over_leaves_nothing(
     assert publish(sleeper, commit) == Fenced(mine)
     check_history(sleeper, model.history)
     assert sleeper.committed(commit.attempt) is None
-    with sleeper._parts.catalog.database.reading() as connection:
-        assert len(ledger.recent_commits(connection, 100)) == sleeper.lsn
+    with sleeper._context.catalog.database.begin_read() as connection:
+        assert len(ledger.read_recent_commits(connection, 100)) == sleeper.lsn
 
     outcome = publish(successor, staged(successor, theirs))
     assert isinstance(outcome, Committed)
@@ -155,10 +155,10 @@ def test_a_holder_that_released_and_takes_again_is_in_a_new_term(spot: Spot):
 def test_leases_of_different_names_do_not_touch(spot: Spot):
     with spot.open() as lake:
         now = spot.clock.now()
-        with lake._parts.catalog.database.writing() as connection:
+        with lake._context.catalog.database.begin_write() as connection:
             for lease, holder in (("x", "a"), ("y", "b")):
                 taken = leases.take_lease(connection, lease=lease, holder=holder, now=now, until=now + LIFE)
                 assert taken == Fence(lease, 1)
-            assert leases.holds(connection, Fence("x", 1))
-            assert not leases.holds(connection, Fence("x", 2))
-            assert not leases.holds(connection, Fence("z", 1))
+            assert leases.is_fence_valid(connection, Fence("x", 1))
+            assert not leases.is_fence_valid(connection, Fence("x", 2))
+            assert not leases.is_fence_valid(connection, Fence("z", 1))

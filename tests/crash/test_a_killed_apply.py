@@ -12,7 +12,7 @@ from tests.crash.promises import check_promises
 from tests.project.folders import Folder
 from tests.project.upheaval import apply_project, prepare, seen
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.rotating(5)]
 
 POINTS = {
     "refresh.before_member=kill": False,

@@ -16,7 +16,7 @@ from tests.crash.conftest import Spot
 from tests.crash.model import Model, check_history, state_of
 from tests.crash.reachable import Survey, remembered, stored_files, survey, table_folders
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow_on("postgres"), pytest.mark.rotating(5)]
 
 GRACE = 24 * 3600
 DECIDED = COMMIT_POINTS.index("commit.after_commit")

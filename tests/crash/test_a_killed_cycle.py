@@ -18,7 +18,7 @@ from tests.crash.test_a_killed_refresh import DECIDED, EVERY, MINUTE, STAGING, s
 from tests.recursion.graphs import MUTUAL, Contents, Pair
 from tests.streams.shop import actions, one
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.rotating(5)]
 
 ITERATED = "refresh.after_iteration"
 CIRCULAR = {"allow_circular": "true"}

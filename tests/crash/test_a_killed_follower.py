@@ -16,7 +16,7 @@ from tests.crash.promises import check_promises, contents
 from tests.crash.stream_scripts import FIRST, SHAPES, meaning, prepare_streams
 from tests.crash.test_a_killed_refresh import DECIDED, EVERY, MINUTE, sweep_and_check
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.rotating(5)]
 
 SOLD = (4, "north", 1, 1, 1)
 """What the script `sell_one` inserts."""

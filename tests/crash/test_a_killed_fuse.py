@@ -11,7 +11,7 @@ from tests.crash.promises import check_promises, contents
 from tests.crash.stream_scripts import FIRST, meaning, prepare_streams
 from tests.crash.test_a_killed_refresh import BLOWING
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.rotating(5)]
 
 MINUTE = 60
 MANY = [(100 + number, "west", 3, 1, 1) for number in range(11)]

@@ -23,7 +23,7 @@ from tests.crash.stream_scripts import (
     prepare_streams,
 )
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow_on("postgres"), pytest.mark.rotating(5)]
 
 STAGING = ("refresh.before_member", "refresh.after_member")
 PUBLISHING = (

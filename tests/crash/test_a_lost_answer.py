@@ -14,10 +14,10 @@ import sqlalchemy
 from sqlalchemy.exc import OperationalError
 
 import anabranch as ab
+from anabranch.commit.group_commit import Unknown
 from anabranch.errors import CatalogUnavailable, CommitUnknown, TransactionOver
 from anabranch.failpoints import COMMIT_POINTS, Failpoints
 from anabranch.ledger.database import Database
-from anabranch.storage.commit import Unknown
 from tests.crash import scripts
 from tests.crash.conftest import Spot
 from tests.crash.model import bag, check_history, state_of
@@ -100,10 +100,10 @@ def test_a_database_that_stays_away_leaves_the_outcome_open_and_says_so(
     failpoints = Failpoints()
     with spot.open(failpoints=failpoints) as lake:
         lake.create_table("t", SCHEMA)
-        present = Database.writing
+        present = Database.begin_write
 
         def leave() -> None:
-            monkeypatch.setattr(Database, "writing", _gone)
+            monkeypatch.setattr(Database, "begin_write", _gone)
             raise lost()
 
         failpoints.arm(point, leave)
@@ -113,7 +113,7 @@ def test_a_database_that_stays_away_leaves_the_outcome_open_and_says_so(
         assert "mine" in str(caught.value)
         assert "committed" in str(caught.value.hint)
 
-        monkeypatch.setattr(Database, "writing", present)
+        monkeypatch.setattr(Database, "begin_write", present)
         failpoints.disarm(point)
         assert (lake.committed("mine") is not None) is happened
         lake.insert("t", [(1, "a")], attempt="mine")
@@ -132,7 +132,7 @@ def test_a_database_that_comes_back_while_the_outcome_is_open_settles_it(
     failpoints = Failpoints()
     with spot.open(failpoints=failpoints) as lake:
         lake.create_table("t", SCHEMA)
-        present = Database.writing
+        present = Database.begin_write
         calls = 0
 
         @contextmanager
@@ -145,7 +145,7 @@ def test_a_database_that_comes_back_while_the_outcome_is_open_settles_it(
                 yield connection
 
         def leave() -> None:
-            monkeypatch.setattr(Database, "writing", away_twice)
+            monkeypatch.setattr(Database, "begin_write", away_twice)
             raise lost()
 
         failpoints.arm("commit.after_commit", leave)
@@ -223,7 +223,7 @@ def test_an_attempt_is_looked_up_by_its_own_name_only(spot: Spot):
         assert lake.insert("t", [(1, "a")], attempt="two").lsn == 3
         assert lake.insert("t", [(1, "a")], attempt="one").lsn == 2
         assert (lake.committed("one"), lake.committed("two"), lake.committed("On%")) == (2, 3, None)
-        assert lake._parts.catalog.settle(Unknown("none", "")) is None
+        assert lake._context.catalog.settle(Unknown("none", "")) is None
         assert lake.arrow("t").num_rows == 2
 
 

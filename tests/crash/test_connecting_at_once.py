@@ -15,7 +15,7 @@ from sqlalchemy import Column, Engine, MetaData, Table, inspect
 from anabranch.errors import LakeTooNew
 from anabranch.failpoints import MIGRATION_POINTS
 from anabranch.ledger import ledger, tables
-from anabranch.ledger.migrations import every_migration
+from anabranch.ledger.migrations import read_migrations
 from tests.crash import scripts
 from tests.crash.children import Children
 from tests.crash.conftest import Spot
@@ -39,7 +39,7 @@ def test_processes_that_open_a_fresh_lake_at_once_agree_on_one_lake(
     ends = children.run(*[spot.job("look")] * count)
     assert [end.error for end in ends] == [None] * count
     assert len({end.result for end in ends}) == 1
-    assert applied(spot) == [step.number for step in every_migration()]
+    assert applied(spot) == [step.number for step in read_migrations()]
 
 
 def test_who_finds_a_fresh_sqlite_file_in_use_waits(sqlite_spot: Spot):
@@ -71,7 +71,7 @@ def test_a_migration_killed_anywhere_is_finished_by_the_next_who_connects(
     with spot.open() as lake:
         model = scripts.prepare(lake)
         check_history(lake, model.history)
-    assert applied(spot) == [step.number for step in every_migration()]
+    assert applied(spot) == [step.number for step in read_migrations()]
 
 
 @pytest.mark.crash
@@ -145,7 +145,7 @@ def test_another_client_that_made_its_catalog_first_is_welcome(spot: Spot):
 
 
 def test_steps_are_numbered_without_gaps():
-    assert [step.number for step in every_migration()] == list(range(1, len(every_migration()) + 1))
+    assert [step.number for step in read_migrations()] == list(range(1, len(read_migrations()) + 1))
 
 
 # -- the schema -----------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ def _column(column: Column[object], engine: Engine) -> tuple[str, str, bool]:
 
 
 def test_the_sqlite_catalog_is_durable_and_readers_do_not_block(place: Path, sqlite_spot: Spot):
-    with sqlite_spot.open() as lake, lake._parts.catalog.database.writing() as connection:
+    with sqlite_spot.open() as lake, lake._context.catalog.database.begin_write() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
-        with lake._parts.catalog.database.reading() as other:
-            assert ledger.current_lsn(other) == 0
+        with lake._context.catalog.database.begin_read() as other:
+            assert ledger.read_current_lsn(other) == 0
     plain = sqlite3.connect(place / "catalog.db")
     assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     plain.close()

@@ -17,15 +17,17 @@ from pyspark.sql import SparkSession
 
 import anabranch as ab
 from anabranch.errors import CatalogUnavailable, Damaged, EngineError, StorageError
+from anabranch.iceberg.change_files import ChangeFile
 from anabranch.ledger import tables
-from anabranch.ledger.records import Version
 from anabranch.names import TableName
-from anabranch.read.view import change_pieces
-from anabranch.storage.changes import Piece
+from anabranch.read.scan_tables import list_change_files
+from anabranch.streams.versions import TableVersion
 from tests.crash import scripts
 from tests.crash.conftest import Spot
 from tests.crash.model import Model, bag, check_history, state_of
 from tests.crash.reachable import survey
+
+pytestmark = pytest.mark.rotating(2)
 
 AT_ONCE = {"snapshot_retention": "0s", "orphan_grace": "0s"}
 
@@ -54,7 +56,7 @@ READS: dict[str, Callable[[ab.Lake], object]] = {
     "read": lambda lake: lake.arrow("orders"),
     "read as of now": lambda lake: lake.arrow("orders", as_of=lake.lsn),
     "read in a snapshot": read_in_snapshot,
-    "name the changes": lambda lake: change_pieces(lake._parts, None, newest(lake, "orders")),
+    "name the changes": lambda lake: list_change_files(lake._context, None, newest(lake, "orders")),
 }
 WRITES: dict[str, tuple[Callable[[ab.Lake], object], Callable[[Model], object]]] = {
     "insert": (
@@ -69,26 +71,26 @@ WRITES: dict[str, tuple[Callable[[ab.Lake], object], Callable[[Model], object]]]
 ROLES = ["metadata", "manifest list", "manifest", "data"]
 
 
-def newest(lake: ab.Lake, name: str, as_of: int | None = None) -> Version:
-    return lake._parts.catalog.moment(as_of).version(TableName.parse(name))
+def newest(lake: ab.Lake, name: str, as_of: int | None = None) -> TableVersion:
+    return lake._context.catalog.lake_version(as_of).version(TableName.parse(name))
 
 
-def last_change(lake: ab.Lake) -> list[Piece]:
+def last_change(lake: ab.Lake) -> list[ChangeFile]:
     """What the newest commit did to `orders`."""
-    return change_pieces(lake._parts, newest(lake, "orders", lake.lsn - 1), newest(lake, "orders"))
+    return list_change_files(lake._context, newest(lake, "orders", lake.lsn - 1), newest(lake, "orders"))
 
 
 def file_of(lake: ab.Lake, role: str) -> Path:
     """A file that the newest version of `orders` needs."""
     version = newest(lake, "orders")
-    metadata = lake._parts.reader.metadata(version.metadata_location)
+    metadata = lake._context.reader.read_metadata(version.metadata_location)
     snapshot = metadata.current_snapshot()
     assert snapshot is not None
     location = {
         "metadata": version.metadata_location,
         "manifest list": snapshot.manifest_list,
-        "manifest": snapshot.manifests(lake._parts.warehouse.io)[-1].manifest_path,
-        "data": lake._parts.reader.files(metadata, snapshot.snapshot_id, "orders")[0].path,
+        "manifest": snapshot.manifests(lake._context.warehouse.io)[-1].manifest_path,
+        "data": lake._context.reader.list_files(metadata, snapshot.snapshot_id, "orders")[0].path,
     }[role]
     return local(location)
 
@@ -179,7 +181,7 @@ def test_a_lost_list_of_changes_is_reported(sqlite_spot: Spot, harm: str):
         model.together(lake, scripts.many_pieces)
         check_history(lake, model.history)
         version = newest(lake, "orders")
-        snapshot = lake._parts.reader.metadata(version.metadata_location).current_snapshot()
+        snapshot = lake._context.reader.read_metadata(version.metadata_location).current_snapshot()
         assert snapshot is not None
         assert snapshot.summary is not None
         text = snapshot.summary.additional_properties["anabranch.changes"]
@@ -218,7 +220,7 @@ def point_at(lake: ab.Lake, location: str) -> None:
     """Move the Iceberg pointer of `orders`, as another client might."""
     pointer = tables.iceberg_tables
     move = sqlalchemy.update(pointer).where(pointer.c.table_name == "orders")
-    with lake._parts.catalog.database.writing() as connection:
+    with lake._context.catalog.database.begin_write() as connection:
         connection.execute(move.values(metadata_location=location))
 
 

@@ -13,7 +13,7 @@ from tests.crash.conftest import Spot
 from tests.crash.model import Model, check_history, state_of
 from tests.crash.reachable import Survey, empty_folders, remembered, survey, table_folders
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow_on("postgres"), pytest.mark.rotating(5)]
 
 AT_ONCE = {"snapshot_retention": "0s", "orphan_grace": "0s"}
 

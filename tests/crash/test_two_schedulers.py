@@ -55,7 +55,7 @@ class Shop:
 
     def leader(self) -> tuple[str, int]:
         """Who holds the lease, and in which term."""
-        with self.lake._parts.catalog.database.reading() as connection:
+        with self.lake._context.catalog.database.begin_read() as connection:
             row = connection.execute(select(tables.leases)).one()
         return row.holder, row.term
 
@@ -129,7 +129,7 @@ def test_a_leader_that_slept_past_its_lease_publishes_nothing_and_follows(shop: 
     shop.check(publications=4)
 
 
-@pytest.mark.slow_on("sqlite")
+@pytest.mark.slow
 def test_a_leader_that_sleeps_inside_its_transaction_keeps_the_others_out(shop: Shop):
     """Nobody can take the lease while a commit under it is undecided, so it is still right to go on."""
     with shop.scheduler("commit.before_commit") as sleeper:
@@ -150,7 +150,7 @@ def test_a_leader_that_sleeps_inside_its_transaction_keeps_the_others_out(shop: 
     shop.check(publications=3)
 
 
-@pytest.mark.slow_on("postgres")
+@pytest.mark.slow
 def test_a_leader_that_is_killed_is_replaced_after_its_lease(shop: Shop):
     with shop.scheduler(scheduler_lease="3s") as leader:
         leader.until("tick_finished")
@@ -167,7 +167,7 @@ def test_a_leader_that_is_killed_is_replaced_after_its_lease(shop: Shop):
     shop.check(publications=2)
 
 
-@pytest.mark.slow_on("sqlite")
+@pytest.mark.slow
 def test_a_leader_that_is_asked_to_stop_is_replaced_at_once(shop: Shop):
     with shop.scheduler(scheduler_lease="1h") as leader:
         leader.until("tick_finished")

@@ -10,14 +10,16 @@ import pytest
 import sqlalchemy
 
 import anabranch as ab
+from anabranch.commit.stage_metadata import KEPT_METADATA_FILES
 from anabranch.errors import InvalidLsn, VersionExpired
 from anabranch.ledger import ledger, pins, tables
-from anabranch.storage.stage import KEPT_METADATA_FILES
 from tests.crash import scripts
 from tests.crash.children import Children
 from tests.crash.conftest import Spot
 from tests.crash.model import Model, State, bag, check_history, state_of
 from tests.crash.reachable import Survey, needed_files, stored_files, survey, table_folders
+
+pytestmark = [pytest.mark.slow_on("postgres"), pytest.mark.rotating(2)]
 
 Opened = Callable[..., ab.Lake]
 AT_ONCE = {"snapshot_retention": "0s", "orphan_grace": "0s"}
@@ -38,19 +40,19 @@ def seen(snapshot: ab.Snapshot) -> State:
 
 
 def floor_of(lake: ab.Lake) -> int:
-    with lake._parts.catalog.database.reading() as connection:
-        return ledger.floor_lsn(connection)
+    with lake._context.catalog.database.begin_read() as connection:
+        return ledger.read_floor_lsn(connection)
 
 
 def pins_of(lake: ab.Lake) -> list[tuple[int, str]]:
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         rows = connection.execute(sqlalchemy.select(tables.pins.c.lsn, tables.pins.c.kind))
         return sorted((row.lsn, row.kind) for row in rows)
 
 
 def put_frontier(lake: ab.Lake, lsn: int, name: str = "frontier", until: datetime | None = None) -> None:
-    with lake._parts.catalog.database.writing() as connection:
-        pins.pin(connection, pin=name, lsn=lsn, kind="frontier", holder="st", expires_at=until)
+    with lake._context.catalog.database.begin_write() as connection:
+        pins.store_pin(connection, pin=name, lsn=lsn, kind="frontier", holder="st", expires_at=until)
 
 
 # -- snapshots ------------------------------------------------------------------------------------
@@ -212,8 +214,8 @@ def test_a_frontier_and_a_snapshot_hold_side_by_side(sqlite_spot: Spot, opened: 
     put_frontier(keeper, 6)
     churn(keeper, model)
     check_history(keeper, model.history, floor=6)
-    with keeper._parts.catalog.database.writing() as connection:
-        pins.unpin(connection, "frontier")
+    with keeper._context.catalog.database.begin_write() as connection:
+        pins.remove_pin(connection, "frontier")
     churn(keeper, model)
     assert floor_of(keeper) == pinned.lsn
     check_history(keeper, model.history, floor=pinned.lsn)
@@ -356,7 +358,7 @@ def test_two_hundred_inserts_with_upkeep_leave_a_bounded_number_of_files_and_row
 
 
 def ledger_rows(lake: ab.Lake) -> int:
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         return sum(
             connection.execute(sqlalchemy.select(sqlalchemy.func.count()).select_from(table)).scalar_one()
             for table in tables.metadata.sorted_tables

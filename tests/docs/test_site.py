@@ -70,7 +70,11 @@ def test_a_broken_link_is_an_error(tmp_path, text, complaint):
         "docs_dir": str(tmp_path / "docs"),
         "theme": {"name": "mkdocs"},
     }
-    small |= {"nav": ["index.md", *SITE_PAGES], "hooks": [str(ROOT / "tools" / "site.py")], "plugins": []}
+    small |= {
+        "nav": ["index.md", *SITE_PAGES],
+        "hooks": [str(ROOT / "tools" / "mkdocs_hooks.py")],
+        "plugins": [],
+    }
     (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(small), "utf-8")
     built = build(tmp_path, tmp_path / "site")
     warned = [line for line in built.stderr.splitlines() if "'index.md'" in line]

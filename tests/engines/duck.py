@@ -23,19 +23,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Row
 
-from anabranch.engine.base import Checksum, Stored
+from anabranch.engine.base import Checksum, FileWithDeletes
+from anabranch.engine.render.dialect import DUCKDB, Dialect
 from anabranch.errors import AnabranchError, EngineFailed, InvalidQuery, InvalidValue, SqlSyntax
-from anabranch.names import HIDDEN_PREFIX
-from anabranch.render.dialect import DUCKDB, Dialect
+from anabranch.iceberg.input_rows import rows_to_arrow
+from anabranch.iceberg.parquet_files import FILE, POSITION, added_rows
+from anabranch.iceberg.read_rows import to_declared_columns
+from anabranch.iceberg.type_mapping import from_arrow, stored_arrow_schema, to_arrow, to_iceberg
+from anabranch.names import HIDDEN_PREFIX, WEIGHT
 from anabranch.schema import Atomic, Column, Schema, has_floats
-from anabranch.storage.files import FILE, POSITION, WEIGHT, added_rows
-from anabranch.storage.rows import rows_to_arrow
-from anabranch.storage.scan import declared_rows
-from anabranch.storage.types import from_arrow, stored_arrow, to_arrow, to_iceberg
 from tests.engines.statements import MACROS, relation_name, statement
 
 INSERT, DELETE, UPDATE = 1, 2, 3
-_ACTION, _QUERY_WEIGHT, _NEW, _PICK = "__action", "__w", "__new_", "__pick_"
+_ACTION, _NEW, _PICK = "__action", "__new_", "__pick_"
 _CHANGE = [(WEIGHT, pa.int64()), (FILE, pa.string()), (POSITION, pa.int64())]
 
 
@@ -98,9 +98,10 @@ class DuckEngine:
     functions.
     """
 
-    def __init__(self, *, zone: str = "UTC", dialect: Dialect = DUCKDB) -> None:
+    def __init__(self, *, zone: str = "UTC", dialect: Dialect = DUCKDB, optimise: bool = False) -> None:
         self._zone = zone
         self._dialect = dialect
+        self._optimise = optimise
         self.statements = 0
 
     @property
@@ -113,7 +114,7 @@ class DuckEngine:
 
     # -- frames -------------------------------------------------------------------------------
 
-    def owns(self, value: object) -> bool:
+    def is_own_frame(self, value: object) -> bool:
         """Whether a value is a frame; Arrow data isn't: it goes the way it goes with Spark."""
         return isinstance(value, DuckFrame)
 
@@ -121,7 +122,7 @@ class DuckEngine:
         """Arrow data as a frame."""
         return DuckFrame(table)
 
-    def collected(self, frame: DuckFrame) -> pa.Table:
+    def collect(self, frame: DuckFrame) -> pa.Table:
         """The rows of a frame, which are computed already."""
         return frame.arrow
 
@@ -129,7 +130,9 @@ class DuckEngine:
         """The schema of a frame; all of it may be NULL."""
         return Schema(
             tuple(
-                Column(field.name, _type_of(field), hidden=hidden and field.name.startswith(HIDDEN_PREFIX))
+                Column(
+                    field.name, _declared_type(field), hidden=hidden and field.name.startswith(HIDDEN_PREFIX)
+                )
                 for field in frame.arrow.schema
             )
         )
@@ -137,68 +140,83 @@ class DuckEngine:
     def types_of(self, frame: DuckFrame) -> Mapping[str, str]:
         """The types of a frame's columns, as Spark names them."""
         return {
-            field.name: "void" if pa.types.is_null(field.type) else _spark_name(field)
+            field.name: "void" if pa.types.is_null(field.type) else _spark_type_name(field)
             for field in frame.arrow.schema
         }
 
-    def checksum(self, frame: DuckFrame, schema: Schema) -> Checksum:
+    def compute_checksum(self, frame: DuckFrame, schema: Schema) -> Checksum:
         """How many rows, and a number that is the same for the same rows in any order; no floats in it."""
         exact = [frame.arrow.column(c.name).to_pylist() for c in schema if not has_floats(c.type)]
         total = sum(zlib.crc32(repr(row).encode()) for row in zip(*exact, strict=True))
         return Checksum(frame.arrow.num_rows, str(total))
 
-    def difference(self, left: DuckFrame, right: DuckFrame, schema: Schema) -> tuple[int, int]:
+    def count_differences(self, left: DuckFrame, right: DuckFrame, schema: Schema) -> tuple[int, int]:
         """How many rows, as bags, are only in the left frame, and how many only in the right."""
         sides = [
-            _weighted(frame.arrow.select(schema.names), sign) for frame, sign in ((left, 1), (right, -1))
+            _add_weight(frame.arrow.select(schema.names), sign) for frame, sign in ((left, 1), (right, -1))
         ]
-        weights = self._net(_together(sides), WEIGHT).column(WEIGHT).to_numpy()
+        weights = self._net(_concat_rows(sides), WEIGHT).column(WEIGHT).to_numpy()
         return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
 
-    def scan(self, files: Sequence[Stored], schema: Schema, *, positions: bool = False) -> DuckFrame:
+    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> DuckFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         declared = to_arrow(schema)
-        parts = [_placed(declared_rows(_read(file.path), declared), file.path) for file in files]
-        parts = [_unmarked(rows, file) for rows, file in zip(parts, files, strict=True)]
+        parts = [
+            _add_positions(to_declared_columns(_read_parquet(file.path), declared), file.path)
+            for file in files
+        ]
+        parts = [_drop_deleted_rows(rows, file) for rows, file in zip(parts, files, strict=True)]
         if not positions:
             parts = [rows.drop_columns([FILE, POSITION]) for rows in parts]
         else:
             declared = pa.schema([*declared, *(pa.field(*column) for column in _CHANGE[1:])])
         return DuckFrame(pa.concat_tables(parts) if parts else declared.empty_table())
 
-    def query(self, template: str, relations: Mapping[str, DuckFrame]) -> DuckFrame:
+    def run_query(self, template: str, relations: Mapping[str, DuckFrame]) -> DuckFrame:
         """Run a statement in which `{placeholder}` stands for a relation."""
         self.statements += 1
         text = statement(template, frozenset(relations))
-        return DuckFrame(_run(text, {relation_name(key): frame.arrow for key, frame in relations.items()}))
+        named = {relation_name(key): frame.arrow for key, frame in relations.items()}
+        return DuckFrame(_run_statement(text, named, optimise=self._optimise))
 
     # -- changes ------------------------------------------------------------------------------
 
-    def weighted(
-        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
+    def net_change(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
     ) -> DuckFrame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        rows = self.change(plus, minus, weighted, schema).arrow
+        rows = self.change_rows(plus, minus, weighted, schema).arrow
         return DuckFrame(self._net(rows.rename_columns([*schema.names, "_weight"]), "_weight"))
 
-    def change(
-        self, plus: Sequence[Stored], minus: Sequence[Stored], weighted: Sequence[str], schema: Schema
+    def change_rows(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
     ) -> DuckFrame:
         """The same rows with their weight in `__weight`."""
-        parts = [_weighted(self.scan(plus, schema).arrow, 1), _weighted(self.scan(minus, schema).arrow, -1)]
-        parts.append(_changes(weighted, schema).select([*schema.names, WEIGHT]))
+        parts = [
+            _add_weight(self.scan(plus, schema).arrow, 1),
+            _add_weight(self.scan(minus, schema).arrow, -1),
+        ]
+        parts.append(_read_change_files(weighted, schema).select([*schema.names, WEIGHT]))
         return DuckFrame(self._net(pa.concat_tables(parts), WEIGHT))
 
     def _net(self, rows: pa.Table, weight: str) -> pa.Table:
         total = f'CAST(sum("{weight}") AS BIGINT)'
         text = f'SELECT * REPLACE ({total} AS "{weight}") FROM rows GROUP BY ALL HAVING sum("{weight}") <> 0'
-        return _run(text, {"rows": rows})
+        return _run_statement(text, {"rows": rows})
 
-    def to_change(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
-        """A query's weighted rows (`__w`; without it, each counts one) in a table's columns."""
+    def change_from_query(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
+        """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
         rows = frame.arrow
-        if _QUERY_WEIGHT in rows.column_names:
-            weight = rows.column(_QUERY_WEIGHT).cast(pa.int64())
+        if WEIGHT in rows.column_names:
+            weight = rows.column(WEIGHT).cast(pa.int64())
         else:
             weight = pa.array(np.ones(rows.num_rows, dtype=np.int64))
         fitting = rows_to_arrow(
@@ -206,12 +224,15 @@ class DuckEngine:
         )
         return DuckFrame(fitting.append_column(WEIGHT, weight))
 
-    def located(self, changes: Sequence[str], live: Sequence[Stored], schema: Schema) -> DuckFrame:
+    def locate_rows(
+        self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema
+    ) -> DuckFrame:
         """File and position of the stored rows that change files take away."""
         same = " AND ".join(
-            f"stored.{_quoted(name)} IS NOT DISTINCT FROM gone.{_quoted(name)}" for name in schema.names
+            f"stored.{_quote_name(name)} IS NOT DISTINCT FROM gone.{_quote_name(name)}"
+            for name in schema.names
         )
-        keys = ", ".join(f"stored.{_quoted(name)}" for name in schema.names)
+        keys = ", ".join(f"stored.{_quote_name(name)}" for name in schema.names)
         text = f"""
             SELECT {FILE}, {POSITION} FROM (
                 SELECT stored.{FILE}, stored.{POSITION}, gone.{WEIGHT}, row_number() OVER (
@@ -219,63 +240,63 @@ class DuckEngine:
                 FROM stored JOIN gone ON {same} WHERE gone.{WEIGHT} < 0
             ) WHERE number <= -{WEIGHT}"""
         stored = self.scan(live, schema, positions=True).arrow
-        gone = _changes(changes, schema).select([*schema.names, WEIGHT])
-        return DuckFrame(_run(text, {"stored": stored, "gone": gone}))
+        gone = _read_change_files(changes, schema).select([*schema.names, WEIGHT])
+        return DuckFrame(_run_statement(text, {"stored": stored, "gone": gone}))
 
-    def matchable(self, stored: DuckFrame, incoming: DuckFrame, keys: Sequence[str]) -> DuckFrame:
+    def rows_with_keys(self, stored: DuckFrame, incoming: DuckFrame, keys: Sequence[str]) -> DuckFrame:
         """The stored rows that agree in all keys with a row of a small frame."""
-        same = " AND ".join(f"stored.{_quoted(key)} = incoming.{_quoted(key)}" for key in keys)
+        same = " AND ".join(f"stored.{_quote_name(key)} = incoming.{_quote_name(key)}" for key in keys)
         text = f"SELECT stored.* FROM stored SEMI JOIN incoming ON {same}"
-        return DuckFrame(_run(text, {"stored": stored.arrow, "incoming": incoming.arrow}))
+        return DuckFrame(_run_statement(text, {"stored": stored.arrow, "incoming": incoming.arrow}))
 
-    def spelled(self, weighted: DuckFrame) -> DuckFrame:
+    def with_change_type(self, weighted: DuckFrame) -> DuckFrame:
         """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         weights = weighted.arrow.column("_weight").to_numpy()
         kinds = pa.array(np.where(weights > 0, "insert", "delete"), pa.string())
         rows = weighted.arrow.drop_columns(["_weight"]).append_column("_change_type", kinds)
         return DuckFrame(rows.take(pa.array(np.repeat(np.arange(len(weights)), np.abs(weights)))))
 
-    def row_changes(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
+    def change_from_actions(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
         """From actions per row to weighted rows: an update is one row out and one row in."""
         rows = frame.arrow
         goes = rows.filter(pc.is_in(rows.column(_ACTION), pa.array([DELETE, UPDATE], pa.int32())))
         comes = rows.filter(pc.is_in(rows.column(_ACTION), pa.array([INSERT, UPDATE], pa.int32())))
-        old = declared_rows(goes, to_arrow(schema)).append_column(
+        old = to_declared_columns(goes, to_arrow(schema)).append_column(
             WEIGHT, pa.array(np.full(goes.num_rows, -1, dtype=np.int64))
         )
         for name in (FILE, POSITION):
             old = old.append_column(name, goes.column(name))
         values = [self._new_values(comes, i, column, table) for i, column in enumerate(schema)]
         new = pa.table(values, schema=to_arrow(schema))
-        new = _weighted(rows_to_arrow(new, schema, zone=self._zone, table=table), 1)
+        new = _add_weight(rows_to_arrow(new, schema, zone=self._zone, table=table), 1)
         for name, kind in _CHANGE[1:]:
             new = new.append_column(name, pa.nulls(new.num_rows, kind))
-        return DuckFrame(_together([old, new]))
+        return DuckFrame(_concat_rows([old, new]))
 
     def _new_values(self, rows: pa.Table, i: int, column: Column, table: str) -> pa.ChunkedArray:
         """The new values of a column: one candidate, or several of which a number picks one."""
         one = Schema((Column(column.name, column.type),))
 
-        def fitting(name: str) -> pa.ChunkedArray:
+        def cast_candidate(name: str) -> pa.ChunkedArray:
             given = pa.table([rows.column(name)], names=[column.name])
             return rows_to_arrow(given, one, zone=self._zone, table=table).column(0)
 
         if f"{_PICK}{i}" not in rows.column_names:
-            return fitting(f"{_NEW}{i}")
-        candidates = [fitting(name) for name in rows.column_names if name.startswith(f"{_NEW}{i}_")]
+            return cast_candidate(f"{_NEW}{i}")
+        candidates = [cast_candidate(name) for name in rows.column_names if name.startswith(f"{_NEW}{i}_")]
         return pc.choose(rows.column(f"{_PICK}{i}").cast(pa.int64()), *candidates)
 
-    def rewritten(
-        self, touched: Sequence[Stored], changes: Sequence[str], gone: Sequence[str], schema: Schema
+    def rows_after_rewrite(
+        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
     ) -> DuckFrame:
         """The rows of touched files but those at the positions in `gone`, and those that changes add."""
         rows = self.scan(touched, schema, positions=True).arrow
-        taken = _changes(gone, schema).select([FILE, POSITION]).drop_null()
-        kept = _run(
+        taken = _read_change_files(gone, schema).select([FILE, POSITION]).drop_null()
+        kept = _run_statement(
             f"FROM stored ANTI JOIN taken USING ({FILE}, {POSITION})", {"stored": rows, "taken": taken}
         )
-        added = added_rows(_changes(changes, schema)).select(schema.names)
-        return DuckFrame(_together([added, kept.select(schema.names)]))
+        added = added_rows(_read_change_files(changes, schema)).select(schema.names)
+        return DuckFrame(_concat_rows([added, kept.select(schema.names)]))
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -290,14 +311,14 @@ class DuckEngine:
             rows = rows.rename_columns(schema.names)
         return DuckFrame(rows_to_arrow(rows, schema, zone=self._zone, table=table))
 
-    def renamed(self, frame: DuckFrame, columns: Sequence[str], table: str) -> DuckFrame:
+    def rename_columns(self, frame: DuckFrame, columns: Sequence[str], table: str) -> DuckFrame:
         """A frame whose columns get these names, in order."""
         given = frame.arrow.num_columns
         if given != len(columns):
             raise InvalidQuery(f'{len(columns)} columns of "{table}" are named, the query gives {given}')
         return DuckFrame(frame.arrow.rename_columns(list(columns)))
 
-    def kept(self, frame: DuckFrame, folder: str, *, few: bool) -> DuckFrame:
+    def materialise(self, frame: DuckFrame, folder: str, *, few: bool) -> DuckFrame:
         """The rows of a frame, which are computed already; many are written, so that they can be counted."""
         if not few:
             self.write(frame, folder, None, {})
@@ -310,9 +331,11 @@ class DuckEngine:
         rows = frame.arrow
         if schema is not None:
             rows = rows_to_arrow(rows.select(schema.names), schema, zone=self._zone, table="")
-            stored = stored_arrow(to_iceberg(schema))
-            rows = rows.cast(pa.schema([_identified(field, field_ids.get(field.name)) for field in stored]))
-        place = Path(_local(folder))
+            stored = stored_arrow_schema(to_iceberg(schema))
+            rows = rows.cast(
+                pa.schema([_with_field_id(field, field_ids.get(field.name)) for field in stored])
+            )
+        place = Path(_local_path(folder))
         place.mkdir(parents=True)
         pq.write_table(rows, place / "part-0.parquet", compression="zstd", store_decimal_as_integer=True)
 
@@ -320,48 +343,48 @@ class DuckEngine:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _local(uri: str) -> str:
+def _local_path(uri: str) -> str:
     assert uri.startswith("file://"), "this engine works on local lakes only"
     return uri.removeprefix("file://")
 
 
-def _read(path: str, columns: list[str] | None = None) -> pa.Table:
+def _read_parquet(path: str, columns: list[str] | None = None) -> pa.Table:
     try:
-        with pa.OSFile(_local(path)) as stream:
+        with pa.OSFile(_local_path(path)) as stream:
             return pq.ParquetFile(stream).read(columns=columns, use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise EngineFailed("DuckDB failed", detail=str(error).partition("\n")[0][:600]) from error
 
 
-def _placed(rows: pa.Table, path: str) -> pa.Table:
+def _add_positions(rows: pa.Table, path: str) -> pa.Table:
     rows = rows.append_column(FILE, pa.array([path] * rows.num_rows, pa.string()))
     return rows.append_column(POSITION, pa.array(np.arange(rows.num_rows, dtype=np.int64)))
 
 
-def _unmarked(rows: pa.Table, file: Stored) -> pa.Table:
+def _drop_deleted_rows(rows: pa.Table, file: FileWithDeletes) -> pa.Table:
     """The rows of a file that no delete file marks."""
     if not file.deletes:
         return rows
-    marks = pa.concat_tables([_read(path, ["file_path", "pos"]) for path in file.deletes])
+    marks = pa.concat_tables([_read_parquet(path, ["file_path", "pos"]) for path in file.deletes])
     gone = marks.filter(pc.equal(marks["file_path"], file.path))["pos"].combine_chunks()
     return rows.filter(pc.invert(pc.is_in(rows[POSITION], gone)))
 
 
-def _changes(paths: Sequence[str], schema: Schema) -> pa.Table:
+def _read_change_files(paths: Sequence[str], schema: Schema) -> pa.Table:
     declared = pa.schema([*to_arrow(schema), *(pa.field(*column) for column in _CHANGE)])
-    parts = [declared_rows(_read(path), declared) for path in paths]
+    parts = [to_declared_columns(_read_parquet(path), declared) for path in paths]
     return pa.concat_tables(parts) if parts else declared.empty_table()
 
 
-def _identified(field: pa.Field, field_id: int | None) -> pa.Field:
+def _with_field_id(field: pa.Field, field_id: int | None) -> pa.Field:
     return field.with_metadata(None if field_id is None else {"PARQUET:field_id": str(field_id)})
 
 
-def _weighted(rows: pa.Table, weight: int) -> pa.Table:
+def _add_weight(rows: pa.Table, weight: int) -> pa.Table:
     return rows.append_column(WEIGHT, pa.array(np.full(rows.num_rows, weight, dtype=np.int64)))
 
 
-def _together(parts: Sequence[pa.Table]) -> pa.Table:
+def _concat_rows(parts: Sequence[pa.Table]) -> pa.Table:
     """Rows of tables whose types are the same but for what their lists call an element."""
     return pa.concat_tables([parts[0], *(part.cast(parts[0].schema) for part in parts[1:])])
 
@@ -369,14 +392,14 @@ def _together(parts: Sequence[pa.Table]) -> pa.Table:
 # -- types ----------------------------------------------------------------------------------------
 
 
-def _type_of(field: pa.Field) -> Any:
+def _declared_type(field: pa.Field) -> Any:
     if pa.types.is_null(field.type):
         return Atomic("void")
     return from_arrow(pa.schema([pa.field("value", field.type)])).columns[0].type
 
 
-def _spark_name(field: pa.Field) -> str:
-    return str(_type_of(field)).lower().replace(", ", ",").replace(": ", ":")
+def _spark_type_name(field: pa.Field) -> str:
+    return str(_declared_type(field)).lower().replace(", ", ",").replace(": ", ":")
 
 
 _ARROW = {
@@ -412,24 +435,27 @@ def _arrow_type(kind: Any) -> pa.DataType:
     return _ARROW[kind.id]
 
 
-def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_nested(kind):
-        values = [_nested(value, kind) for value in values]
+        values = [_convert_nested(value, kind) for value in values]
     try:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, OverflowError) as error:
         raise InvalidValue("a value doesn't fit", detail=str(error)) from error
 
 
-def _nested(value: Any, kind: pa.DataType) -> Any:
+def _convert_nested(value: Any, kind: pa.DataType) -> Any:
     """A value as Arrow takes it: a map as pairs."""
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_map(kind):
-        return [(_nested(key, kind.key_type), _nested(item, kind.item_type)) for key, item in value.items()]
+        return [
+            (_convert_nested(key, kind.key_type), _convert_nested(item, kind.item_type))
+            for key, item in value.items()
+        ]
     if pa.types.is_list(kind):
-        return [_nested(item, kind.value_type) for item in value]
-    return {field.name: _nested(value[field.name], field.type) for field in kind}
+        return [_convert_nested(item, kind.value_type) for item in value]
+    return {field.name: _convert_nested(value[field.name], field.type) for field in kind}
 
 
 # -- DuckDB ---------------------------------------------------------------------------------------
@@ -438,7 +464,7 @@ _lock = threading.Lock()
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
+def _open_database() -> duckdb.DuckDBPyConnection:
     """One empty database for all lakes of a process: statements read what they are given, nothing else."""
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -447,14 +473,14 @@ def _database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _run(text: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+def _run_statement(text: str, relations: Mapping[str, pa.Table], *, optimise: bool = False) -> pa.Table:
     """A statement's rows. They are few: as Python values they are here sooner than as Arrow data."""
     with _lock:
-        cursor = _database().cursor()
+        cursor = _open_database().cursor()
     try:
-        with _translated():
+        with _translate_errors():
             # Moved to other rows than it was written for, an expression could fail where it doesn't in Spark.
-            cursor.execute("PRAGMA disable_optimizer")
+            cursor.execute("PRAGMA enable_optimizer" if optimise else "PRAGMA disable_optimizer")
             for name, table in relations.items():
                 cursor.register(name, table)
             cursor.execute(text)
@@ -464,24 +490,24 @@ def _run(text: str, relations: Mapping[str, pa.Table]) -> pa.Table:
     finally:
         cursor.close()
     values = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
-    arrays = [_column(column, kind) for column, kind in zip(values, kinds, strict=True)]
+    arrays = [_arrow_column(column, kind) for column, kind in zip(values, kinds, strict=True)]
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """DuckDB's errors as ours, of the kind that Spark's become."""
     try:
         yield
     except duckdb.Error as error:
-        raise _ours(error) from error
+        raise _to_anabranch_error(error) from error
 
 
-def _ours(error: duckdb.Error) -> AnabranchError:
+def _to_anabranch_error(error: duckdb.Error) -> AnabranchError:
     detail = str(error).partition("\n")[0][:600]
     match error:
         case duckdb.ParserException():

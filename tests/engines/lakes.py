@@ -7,10 +7,10 @@ from pathlib import Path
 
 import anabranch as ab
 from anabranch.clock import Clock
+from anabranch.connection.open_lake import open_lake_context
+from anabranch.engine.render.dialect import DUCKDB, Dialect
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
-from anabranch.open import open_parts
-from anabranch.render.dialect import DUCKDB, Dialect
 from tests.engines.duck import DuckEngine
 
 
@@ -22,10 +22,11 @@ def duck_lake(
     observer: Observer | None = None,
     failpoints: Failpoints | None = None,
     dialect: Dialect = DUCKDB,
+    optimise: bool = False,
     **settings: object,
 ) -> ab.Lake:
-    """Open a lake as `ab.connect` does, on DuckDB."""
-    parts = open_parts(
+    """Open a lake as `ab.connect` does, on DuckDB; `optimise`: it may order joins and move conditions."""
+    context = open_lake_context(
         place,
         catalog=catalog,
         spark=None,
@@ -34,5 +35,5 @@ def duck_lake(
         failpoints=failpoints,
         arguments=settings,
     )
-    engine = DuckEngine(zone=parts.settings["time_zone"], dialect=dialect)
-    return ab.Lake(replace(parts, engine=engine))
+    engine = DuckEngine(zone=context.settings["time_zone"], dialect=dialect, optimise=optimise)
+    return ab.Lake(replace(context, engine=engine))

@@ -15,6 +15,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.engine.base import Engine
+from anabranch.engine.render.dialect import SPARK
 from anabranch.errors import (
     AmbiguousRows,
     EngineFailed,
@@ -26,10 +27,11 @@ from anabranch.errors import (
     SqlSyntax,
 )
 from anabranch.failpoints import Failpoints
-from anabranch.render.dialect import SPARK
 from anabranch.sql.ddl import parse_schema
 from tests.engines.duck import DuckEngine, DuckFrame
 from tests.engines.lakes import duck_lake as open_duck_lake
+
+pytestmark = pytest.mark.rotating(3)
 
 TYPES = (
     "a BIGINT, b INT, c STRING, d DECIMAL(12,2), e DOUBLE, f BOOLEAN, g DATE, h TIMESTAMP, i TIMESTAMP_NTZ"
@@ -262,9 +264,9 @@ def test_a_division_by_zero_fails(shop: ab.Lake, clock: ab.ManualClock, query: s
 def test_large_changes_are_made_by_the_engine(
     shop: ab.Lake, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anabranch.storage.small.SMALL_BYTES", 0)
-    monkeypatch.setattr("anabranch.write.merge.DRIVER_ROWS", 0)
-    monkeypatch.setattr("anabranch.write.merge.SMALL_TABLE_BYTES", 0)
+    monkeypatch.setattr("anabranch.iceberg.small_changes.SMALL_BYTES", 0)
+    monkeypatch.setattr("anabranch.refresh.apply_change.DRIVER_ROWS", 0)
+    monkeypatch.setattr("anabranch.refresh.apply_change.SMALL_TABLE_BYTES", 0)
     with open_duck_lake(place, driver_rewrite_bytes=0, driver_rows=0) as lake:
         for name, query in (("kept", QUERIES["sums"][0]), ("top", QUERIES["first rows"][0])):
             lake.create_stream_table(name, query)
@@ -425,7 +427,9 @@ def test_two_threads_use_one_engine() -> None:
 
     def count(number: int) -> int:
         given = {"t0": engine.from_arrow(pa.table({"a": list(range(number))}))}
-        return int(engine.query("SELECT count(*) AS n FROM {t0} AS `t` WHERE a >= 0", given).collect()[0].n)
+        return int(
+            engine.run_query("SELECT count(*) AS n FROM {t0} AS `t` WHERE a >= 0", given).collect()[0].n
+        )
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(count, range(200))) == list(range(200))

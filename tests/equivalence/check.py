@@ -14,11 +14,11 @@ from anabranch.algebra.evaluate import NegativeWeight, Tables, ZSet, evaluate, n
 from anabranch.algebra.plan import Aggregate, Delta, Filter, Plan, Project, Scan, subplans
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
-from anabranch.delta.cuts import Steps, cut
-from anabranch.delta.pieces import Piece, pieces
-from anabranch.delta.root import maintained
+from anabranch.delta.hidden_state import HiddenState, split_hidden_state
+from anabranch.delta.maintenance_plan import plan_maintenance
+from anabranch.delta.materialise import Steps, materialise_shared
 from anabranch.delta.simplify import simplify
-from anabranch.delta.together import Known
+from anabranch.delta.single_partition import RelationFacts
 from tests.equivalence.draw import Draw
 
 RESULT = "q"
@@ -78,9 +78,9 @@ def averaged(plan: Plan) -> Plan:
 class Kept:
     """A piece of a query, stored and maintained round by round."""
 
-    def __init__(self, piece: Piece) -> None:
+    def __init__(self, piece: HiddenState) -> None:
         self.piece = piece
-        self.root = maintained(piece.plan, piece.columns, drawn_types)
+        self.root = plan_maintenance(piece.plan, piece.columns, drawn_types)
         self.rows: ZSet = {}
         self._known: dict[frozenset[str], tuple[Plan, Steps]] = {}
 
@@ -106,7 +106,7 @@ class Kept:
         """The change of what is stored, simplified, whole and in steps."""
         if changed not in self._known:
             plan = simplify(self.root.change, changed=changed, known=all_exact(self.root.change))
-            self._known[changed] = plan, cut(plan, long=SHORT)
+            self._known[changed] = plan, materialise_shared(plan, long=SHORT)
         return self._known[changed]
 
     @property
@@ -126,14 +126,16 @@ class Kept:
 
 def kept_ways(plan: Plan) -> list[list[Kept]]:
     """The ways to keep a query: by itself, and over state below its root where it has some."""
-    ways = [(Piece(RESULT, plan, plan.names),), pieces(plan, plan.names, RESULT)]
+    ways = [(HiddenState(RESULT, plan, plan.names),), split_hidden_state(plan, plan.names, RESULT)]
     return [[Kept(piece) for piece in way] for way in dict.fromkeys(ways)]
 
 
-def all_exact(plan: Plan) -> Known:
+def all_exact(plan: Plan) -> RelationFacts:
     """What is known of tables of integers that may be large."""
     leaves = [part for part in subplans(plan) if isinstance(part, Scan | Delta)]
-    return Known(exact=frozenset((leaf.table, column) for leaf in leaves for _, column in leaf.columns))
+    return RelationFacts(
+        exact=frozenset((leaf.table, column) for leaf in leaves for _, column in leaf.columns)
+    )
 
 
 def changed_tables(tables: Tables) -> frozenset[str]:

@@ -7,11 +7,11 @@ from typing import Any
 import duckdb
 
 from anabranch.algebra.evaluate import ZSet, minus, net
-from anabranch.algebra.plan import Cut, Delta, Plan, Scan, Stored
-from anabranch.delta.cuts import Steps
-from anabranch.delta.ends import since, until
-from anabranch.render.dialect import DUCKDB
-from anabranch.render.statement import Leaf, Rendered, render
+from anabranch.algebra.plan import Delta, Materialised, Plan, Scan, StoredResult
+from anabranch.delta.interval_ends import at_since, at_until
+from anabranch.delta.materialise import Steps
+from anabranch.engine.render.dialect import DUCKDB
+from anabranch.engine.render.statement import Leaf, RenderedStatement, render
 from tests.equivalence.draw import LIST, Database
 
 STORED = "stored_rows"
@@ -47,7 +47,7 @@ class Duck:
     def evaluate(self, plan: Plan) -> ZSet:
         """The Z-set of a plan, as DuckDB computes it."""
         cursor = self._connection.execute(self._text(plan, plan.names))
-        weighted = bool(cursor.description) and cursor.description[-1][0] == "__w"
+        weighted = bool(cursor.description) and cursor.description[-1][0] == "__weight"
         rows = [tuple(_plain(value) for value in row) for row in cursor.fetchall()]
         return net((row[:-1], int(row[-1])) if weighted else (row, 1) for row in rows)
 
@@ -55,7 +55,7 @@ class Duck:
         """Make a table of a plan's rows at both ends, the earlier of which is what is stored; its rows."""
         made = [
             f"CREATE OR REPLACE TEMP TABLE {name} AS {self._text(end(plan), columns)}"
-            for name, end in ((f"{table}_since", since), (f"{table}_until", until))
+            for name, end in ((f"{table}_since", at_since), (f"{table}_until", at_until))
         ]
         change = (
             f"CREATE OR REPLACE TEMP TABLE {table}_change AS "
@@ -66,7 +66,7 @@ class Duck:
         stored = f"CREATE OR REPLACE TEMP VIEW {STORED} AS FROM {table}_since"
         self._connection.execute(f"BEGIN; {'; '.join([*made, change, stored])}; COMMIT")
         both = Scan(table, tuple((column, column) for column in columns))
-        return self.evaluate(since(both)), self.evaluate(both)
+        return self.evaluate(at_since(both)), self.evaluate(both)
 
     def run(self, steps: Steps) -> ZSet:
         """The Z-set of a plan in steps: each one's rows become a table that those after it read."""
@@ -101,7 +101,7 @@ def _shown(value: Any) -> str:
     return f"[{', '.join(map(_shown, value))}]" if isinstance(value, tuple) else str(value)
 
 
-def _bound(rendered: Rendered) -> str:
+def _bound(rendered: RenderedStatement) -> str:
     return rendered.template.format(**{hole: _relation(leaf) for hole, leaf in rendered.leaves})
 
 
@@ -111,9 +111,9 @@ def _relation(leaf: Leaf) -> str:
             return f"{table}_{at.name.lower()}"
         case Delta(table):
             return f"{table}_change"
-        case Stored():
+        case StoredResult():
             return STORED
-        case Cut(name):
+        case Materialised(name):
             return name
 
 

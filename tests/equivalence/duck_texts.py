@@ -10,15 +10,15 @@ import duckdb
 
 from anabranch.algebra.evaluate import ZSet, minus, net
 from anabranch.algebra.plan import Delta, Plan, Scan
-from anabranch.names import TableName
-from anabranch.render.dialect import DUCKDB
-from anabranch.render.statement import WEIGHT, Leaf, render
+from anabranch.engine.render.dialect import DUCKDB
+from anabranch.engine.render.statement import Leaf, render
+from anabranch.names import WEIGHT, TableName
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 from tests.equivalence.sql import Contents
 
 
-def lowered(text: str, tables: Mapping[str, str]) -> Lowered:
+def lowered(text: str, tables: Mapping[str, str]) -> LoweredQuery:
     """The plan of a text over tables with these columns."""
     return lower(text, {TableName.parse(name): parse_schema(ddl) for name, ddl in tables.items()})
 

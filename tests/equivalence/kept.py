@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import anabranch as ab
+from anabranch.connection.lake_context import LakeContext
 from anabranch.names import TableName
-from anabranch.parts import Parts
 from anabranch.refresh.define import Definition, check_plan, define
-from anabranch.refresh.run import fill, refresh
+from anabranch.refresh.execute import run_differential_refresh, run_full_refresh
 from anabranch.refresh.verify import Verified, verify
-from anabranch.write.rewrite import RowCounts
-from anabranch.write.working import WorkingTable
+from anabranch.write.row_level_writes import RowCounts
+from anabranch.write.working_table import WorkingTable
 
 
 class Kept:
@@ -18,26 +18,26 @@ class Kept:
     def __init__(self, lake: ab.Lake, name: str, text: str, *, at: int | None = None) -> None:
         self._lake = lake
         self._name = TableName.parse(name)
-        parts = self._parts
-        moment = parts.catalog.moment(at)
-        self.definition: Definition = define(parts, self._name, text, moment)
-        self.checked = check_plan(parts, self.definition, moment)
+        context = self._context
+        lake_version = context.catalog.lake_version(at)
+        self.definition: Definition = define(context, self._name, text, lake_version)
+        self.checked = check_plan(context, self.definition, lake_version)
         """Whether the plan's rows could be held against the text's."""
         tables = {
             kept.table: WorkingTable.create(
-                parts.reader, parts.clock.new_id(), kept.table, "source", kept.schema
+                context.reader, context.clock.new_id(), kept.table, "source", kept.schema
             )
             for kept in self.definition.pieces
         }
-        fill(parts, self.definition, tables, moment)
+        run_full_refresh(context, self.definition, tables, lake_version)
         with lake.transaction() as tx:
             for table in tables.values():
                 tx.enter(table)
-        self.lsn = moment.lsn
+        self.lsn = lake_version.lsn
 
     @property
-    def _parts(self) -> Parts:
-        return self._lake._parts
+    def _context(self) -> LakeContext:
+        return self._lake._context
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -52,16 +52,16 @@ class Kept:
 
     def refresh(self, to: int | None = None) -> RowCounts:
         """Bring it to a later lsn, by default the newest, differentially."""
-        catalog = self._parts.catalog
-        since, until = catalog.moment(self.lsn), catalog.moment(to)
+        catalog = self._context.catalog
+        since, until = catalog.lake_version(self.lsn), catalog.lake_version(to)
         with self._lake.transaction() as tx:
             tables = {kept.table: tx.working(kept.table) for kept in self.definition.pieces}
-            counts = refresh(self._parts, self.definition, tables, since, until)
+            counts = run_differential_refresh(self._context, self.definition, tables, since, until)
         self.lsn = until.lsn
         return counts
 
     def verify(self) -> Verified:
         """Hold what is stored against the query, recomputed over the same sources."""
-        catalog = self._parts.catalog
-        stored = catalog.moment().version(self._name)
-        return verify(self._parts, self.definition, stored, catalog.moment(self.lsn))
+        catalog = self._context.catalog
+        stored = catalog.lake_version().version(self._name)
+        return verify(self._context, self.definition, stored, catalog.lake_version(self.lsn))

@@ -13,13 +13,13 @@ from typing import Any
 from anabranch.algebra.plan import (
     Aggregate,
     AggregateCall,
-    At,
-    Cut,
     Delta,
     Distinct,
     Filter,
     Generate,
+    IntervalEnd,
     Join,
+    Materialised,
     Negate,
     Net,
     Plan,
@@ -34,7 +34,6 @@ from anabranch.algebra.plan import (
     empty,
     is_empty,
 )
-from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import (
     NULL,
     TRUE,
@@ -44,24 +43,25 @@ from anabranch.algebra.scalar import (
     all_of,
     conjuncts,
     equal,
+    null_safe_equal,
     refs,
-    renamed,
-    same,
+    rename_refs,
 )
+from anabranch.algebra.transform import transform_up
 from anabranch.delta import (
-    affected,
+    affected_keys,
+    aggregate_state,
     differentiate,
-    one_end,
-    order,
+    hidden_state,
+    join_order,
+    maintenance_plan,
     outer_join,
-    pieces,
-    restrict,
-    root,
+    push_semi_joins,
     simplify,
-    state,
+    since_from_until,
 )
-from anabranch.delta.ends import since, until
-from anabranch.delta.small import Small, equalities
+from anabranch.delta.interval_ends import at_since, at_until
+from anabranch.delta.small_subplans import IsSmall, equalities
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _both(one: Plan, other: Plan) -> Plan:
 
 def _join(left: str, right: str) -> Callable[[Join, Any], Plan]:
     """ΔL ⋈ R<left> + L<right> ⋈ ΔR, with the ends named."""
-    ends = {"0": since, "1": until}
+    ends = {"0": at_since, "1": at_until}
 
     def rule(join: Join, change: Any) -> Plan:
         return _both(
@@ -94,11 +94,11 @@ def _join(left: str, right: str) -> Callable[[Join, Any], Plan]:
 
 
 def _only_left(join: Join, change: Any) -> Plan:
-    return replace(join, left=change(join.left), right=until(join.right))
+    return replace(join, left=change(join.left), right=at_until(join.right))
 
 
 def _only_right(join: Join, change: Any) -> Plan:
-    return replace(join, left=since(join.left), right=change(join.right))
+    return replace(join, left=at_since(join.left), right=change(join.right))
 
 
 def _second_subtracted(join: Join, change: Any) -> Plan:
@@ -118,7 +118,7 @@ def _preserved(
     sign: bool = True,
     keys: bool = True,
 ) -> Callable[[Join, Any], Plan]:
-    ends = {"0": since, "1": until}
+    ends = {"0": at_since, "1": at_until}
 
     def rule(join: Join, change: Any) -> Plan:
         changed = Support(Net(change(join.right))) if keys else Support(change(join.right))
@@ -139,18 +139,18 @@ def _preserved(
 def _touched_by_equality(join: Join, change: Any) -> Plan:
     """Affected rows found by the first conjunct alone, turned into its negation."""
     wrong = replace(join, on=all_of([join.on, equal(Ref(join.left.names[0]), Ref(join.right.names[0]))]))
-    rows = Join(since(join.left), Support(Net(change(join.right))), "semi", wrong.on)
+    rows = Join(at_since(join.left), Support(Net(change(join.right))), "semi", wrong.on)
     return UnionAll(
         (
-            replace(join, left=change(join.left), right=until(join.right)),
-            replace(join, left=rows, right=until(join.right)),
-            Negate(replace(join, left=rows, right=since(join.right))),
+            replace(join, left=change(join.left), right=at_until(join.right)),
+            replace(join, left=rows, right=at_until(join.right)),
+            Negate(replace(join, left=rows, right=at_since(join.right))),
         )
     )
 
 
 def _full_without_the_lonely(join: Join, change: Any) -> Plan:
-    return outer_join.change_of_preserved(replace(join, kind="left"), change)
+    return outer_join.change_of_left_semi_anti_join(replace(join, kind="left"), change)
 
 
 def _full_with_both_padded_wrong(join: Join, change: Any) -> Plan:
@@ -158,8 +158,8 @@ def _full_with_both_padded_wrong(join: Join, change: Any) -> Plan:
     alone = Join(join.right, join.left, "semi", join.on)
     items = tuple((name, NULL) for name in join.left.names) + tuple((n, Ref(n)) for n in join.right.names)
     return _both(
-        outer_join.change_of_preserved(left, change),
-        Project(outer_join.change_of_preserved(alone, change), items),
+        outer_join.change_of_left_semi_anti_join(left, change),
+        Project(outer_join.change_of_left_semi_anti_join(alone, change), items),
     )
 
 
@@ -167,7 +167,7 @@ def _full_as_inner_and_lonely(join: Join, change: Any) -> Plan:
     alone = Join(join.right, join.left, "anti", join.on)
     items = tuple((name, NULL) for name in join.left.names) + tuple((n, Ref(n)) for n in join.right.names)
     inner = _join("1", "0")(replace(join, kind="inner"), change)
-    return _both(inner, Project(outer_join.change_of_preserved(alone, change), items))
+    return _both(inner, Project(outer_join.change_of_left_semi_anti_join(alone, change), items))
 
 
 # -- affected keys --------------------------------------------------------------------------------
@@ -191,10 +191,10 @@ def _by_whole_rows(rule: str) -> Callable[[Any, Any], Plan]:
 
     def wrong(plan: Aggregate | Window | Top, change: Any) -> Plan:
         keys = [Ref(name) for name in plan.input.names]
-        touched = affected.touched_keys(change(plan.input), keys)
+        touched = affected_keys.affected_keys(change(plan.input), keys)
         return _both(
-            replace(plan, input=affected.restricted(until(plan.input), keys, touched)),
-            Negate(replace(plan, input=affected.restricted(since(plan.input), keys, touched))),
+            replace(plan, input=affected_keys.restrict_to_keys(at_until(plan.input), keys, touched)),
+            Negate(replace(plan, input=affected_keys.restrict_to_keys(at_since(plan.input), keys, touched))),
         )
 
     wrong.__name__ = rule
@@ -216,11 +216,13 @@ def _distinct_of_the_change(plan: Distinct, change: Any) -> Plan:
 def _set_keys(sides: tuple[str, ...], flip: bool = False) -> Callable[[SetOp, Any], Plan]:
     def wrong(plan: SetOp, change: Any) -> Plan:
         refs = {side: [Ref(name) for name in getattr(plan, side).names] for side in ("left", "right")}
-        parts = [affected.touched_keys(change(getattr(plan, side)), refs[side]) for side in sides]
+        parts = [affected_keys.affected_keys(change(getattr(plan, side)), refs[side]) for side in sides]
         touched = Distinct(UnionAll(tuple(parts)))
         made = []
-        for end in (until, since):
-            narrowed = {s: affected.restricted(end(getattr(plan, s)), refs[s], touched) for s in refs}
+        for end in (at_until, at_since):
+            narrowed = {
+                s: affected_keys.restrict_to_keys(end(getattr(plan, s)), refs[s], touched) for s in refs
+            }
             made.append(replace(plan, **narrowed, all=not plan.all if flip else plan.all))
         return _both(made[0], Negate(made[1]))
 
@@ -236,7 +238,7 @@ def _group_of_the_change(plan: Aggregate, change: Any) -> Plan:
 
 
 def _push_always(kinds: tuple[type, ...]) -> Callable[[Plan, Plan, Any], Plan]:
-    right_way = restrict.push
+    right_way = push_semi_joins.push_semi_join
 
     def wrong(plan: Plan, keys: Plan, on: Any) -> Plan:
         if isinstance(plan, kinds) and set(refs(on)) & set(plan.names) <= set(plan.inputs[0].names):
@@ -266,7 +268,7 @@ def _restriction_lost(plan: Plan, keys: Plan, on: Any) -> Plan:
 
 def _partner_by_any_column(join: Join, keys: Plan, on: Any) -> Plan:
     renaming = dict.fromkeys(join.left.names, join.right.names[0])
-    return Join(join.right, keys, "semi", renamed(on, renaming))
+    return Join(join.right, keys, "semi", rename_refs(on, renaming))
 
 
 def _join_with_nothing_is_nothing(plan: Join) -> Plan:
@@ -279,8 +281,8 @@ def _anti_with_nothing_is_nothing(plan: Join) -> Plan:
     return _join_as_it_is(plan)
 
 
-_join_as_it_is = simplify._join
-_flat_as_it_is = simplify._flat
+_join_as_it_is = simplify._simplify_join
+_flat_as_it_is = simplify._flatten_union
 
 
 def _union_without_twins(plan: UnionAll) -> Plan:
@@ -295,16 +297,16 @@ def _union_forgets_signs(plan: UnionAll) -> Plan:
 
 def _everything_unchanged(plan: Plan, changed: Any) -> Plan:
     def known(part: Plan) -> Plan:
-        return replace(part, at=At.UNTIL) if isinstance(part, Scan) else part
+        return replace(part, at=IntervalEnd.UNTIL) if isinstance(part, Scan) else part
 
-    return rebuild(plan, known)
+    return transform_up(plan, known)
 
 
 def _changed_taken_for_unchanged(plan: Plan, changed: Any) -> Plan:
     def known(part: Plan) -> Plan:
         return empty(part.names) if isinstance(part, Delta) and part.table == "r" else part
 
-    return rebuild(plan, known)
+    return transform_up(plan, known)
 
 
 # -- the root -------------------------------------------------------------------------------------
@@ -323,19 +325,21 @@ def _compared_by(comparison: Callable[[Scalar, Scalar], Scalar], step: int = 1) 
     return wrong
 
 
-_storage_as_it_is = root._storage
+_storage_as_it_is = maintenance_plan._choose_stored_columns
 
 
 def _nothing_hidden(top: Any, core: Plan, names: tuple[str, ...], needed: Any) -> Any:
     """What the query doesn't show is looked for in its first column."""
-    storage = _storage_as_it_is(top, core, names, [name for name in needed if top.shown(name) is not None])
+    storage = _storage_as_it_is(
+        top, core, names, [name for name in needed if top.output_name(name) is not None]
+    )
     return replace(storage, places={**dict.fromkeys(needed, names[0]), **storage.places})
 
 
 def _another_hidden(top: Any, core: Plan, names: tuple[str, ...], needed: Any) -> Any:
     """Hidden columns are read back in another order than they were stored in."""
     storage = _storage_as_it_is(top, core, names, needed)
-    hidden = [name for name, place in storage.places.items() if place.startswith(root.HIDDEN)]
+    hidden = [name for name, place in storage.places.items() if place.startswith(maintenance_plan.HIDDEN)]
     swapped = {name: storage.places[other] for name, other in zip(hidden, reversed(hidden), strict=True)}
     return replace(storage, places={**storage.places, **swapped})
 
@@ -343,16 +347,16 @@ def _another_hidden(top: Any, core: Plan, names: tuple[str, ...], needed: Any) -
 # -- state ----------------------------------------------------------------------------------------
 
 
-_finished_as_it_is = state._finished
-_exact_state_as_it_is = state.exact_state
-_new_groups_as_it_is = state.new_groups
+_finished_as_it_is = aggregate_state._final_value
+_exact_state_as_it_is = aggregate_state.exact_state
+_new_groups_as_it_is = aggregate_state.add_change_to_groups
 
 
-def _sums_never_null(known: state.State, name: str) -> Scalar:
+def _sums_never_null(known: aggregate_state.AggregateState, name: str) -> Scalar:
     return Ref(name) if name in known.sums else _finished_as_it_is(known, name)
 
 
-def _averages_of_all_rows(known: state.State, name: str) -> Scalar:
+def _averages_of_all_rows(known: aggregate_state.AggregateState, name: str) -> Scalar:
     """Divided by the number of rows, not of values."""
     rows = next((own for own, call in known.aggregate.calls if call == AggregateCall("count")), None)
     if name not in known.averages or rows is None:
@@ -360,7 +364,7 @@ def _averages_of_all_rows(known: state.State, name: str) -> Scalar:
     return Call("/", (Ref(known.averages[name][1]), Ref(rows)))
 
 
-def _rows_for_values(plan: Aggregate, types: Any) -> state.State | None:
+def _rows_for_values(plan: Aggregate, types: Any) -> aggregate_state.AggregateState | None:
     """Whether a sum has values is told by the rows of its group."""
     found = _exact_state_as_it_is(plan, types)
     if found is None or not plan.keys:
@@ -369,13 +373,17 @@ def _rows_for_values(plan: Aggregate, types: Any) -> state.State | None:
     return replace(found, sums={name: (kind, rows) for name, (kind, _) in found.sums.items()})
 
 
-def _average_of_the_change(known: state.State, change: Plan, stored: Any, old: Any) -> state.Groups:
+def _average_of_the_change(
+    known: aggregate_state.AggregateState, change: Plan, stored: Any, old: Any
+) -> aggregate_state.AffectedGroups:
     """The sums and counts below an average begin at zero every time."""
     parts = {part for _, *both in known.averages.values() for part in both}
     return _new_groups_as_it_is(known, change, stored, lambda name: NULL if name in parts else old(name))  # type: ignore[arg-type,return-value]
 
 
-def _change_added(known: state.State, change: Plan, stored: Plan, old: Any, *, sign: str) -> state.Groups:
+def _change_added(
+    known: aggregate_state.AggregateState, change: Plan, stored: Plan, old: Any, *, sign: str
+) -> aggregate_state.AffectedGroups:
     """What a change brings is added to what is there after it."""
     del sign
     return _new_groups_as_it_is(known, change, stored, old)
@@ -396,20 +404,20 @@ def _unweighted(tally: Tally) -> Tally:
 # -- order, cuts, pieces --------------------------------------------------------------------------
 
 
-_push_join_as_it_is = restrict._push_join
-_flat_joins_as_they_are = order._flat
-_narrow_partners_as_it_is = order.narrow_partners
-_askers_as_they_are = order._askers
-_over_as_it_is = one_end._over
-_pieces_as_they_are = pieces.pieces
+_push_join_as_it_is = push_semi_joins._push_below_join
+_flat_joins_as_they_are = join_order._flatten_joins
+_narrow_partners_as_it_is = join_order.reduce_right_sides
+_askers_as_they_are = join_order._probe_plans
+_over_as_it_is = since_from_until._replace_scan
+_pieces_as_they_are = hidden_state.split_hidden_state
 
 
 def _equated_across_padding(join: Join, keys: Plan, on: Any) -> Plan:
     """As if a padded NULL were equal to what found no partner."""
     if join.kind == "left":
-        by_left = renamed(on, restrict._equated(join.left, join.right, join))
+        by_left = rename_refs(on, push_semi_joins._equal_columns(join.left, join.right, join))
         if not set(refs(by_left)) & set(join.right.names):
-            return replace(join, left=restrict.push(join.left, keys, by_left))
+            return replace(join, left=push_semi_joins.push_semi_join(join.left, keys, by_left))
     return _push_join_as_it_is(join, keys, on)
 
 
@@ -430,7 +438,7 @@ def _columns_as_they_come(source: Plan, items: Any) -> Plan:
 
 def _preserved_side_narrowed(plan: Plan, known: Any) -> Plan:
     """L ∘ ΔR becomes (L ⋉ ΔR) ∘ ΔR."""
-    small = Small()
+    small = IsSmall()
 
     def narrowed(part: Plan) -> Plan:
         if not isinstance(part, Join) or part.kind not in ("left", "anti") or not small(part.right):
@@ -440,7 +448,7 @@ def _preserved_side_narrowed(plan: Plan, known: Any) -> Plan:
         on = all_of(Call(op, (here, Ref(f"__n{i}"))) for i, (op, here, _) in enumerate(pairs))
         return replace(part, left=Join(part.left, Project(part.right, keys), "semi", on)) if keys else part
 
-    return _narrow_partners_as_it_is(rebuild(plan, narrowed), known)
+    return _narrow_partners_as_it_is(transform_up(plan, narrowed), known)
 
 
 def _first_asker_only(plan: Plan, wanted: Any) -> Any:
@@ -457,7 +465,7 @@ def _change_as_it_comes(part: Plan, leaf: Scan | Delta) -> Plan:
 def _pieces(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
     """The result over state, wrong; queries without state as they are."""
 
-    def wrong(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[pieces.Piece, ...]:
+    def wrong(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[hidden_state.HiddenState, ...]:
         *below, last = _pieces_as_they_are(plan, columns, table)
         return (*below, replace(last, plan=change(last.plan)) if below else last)
 
@@ -465,7 +473,7 @@ def _pieces(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
 
 
 def _without_filters(plan: Plan) -> Plan:
-    return rebuild(plan, lambda part: part.input if isinstance(part, Filter) else part)
+    return transform_up(plan, lambda part: part.input if isinstance(part, Filter) else part)
 
 
 def _state_columns_reversed(plan: Plan) -> Plan:
@@ -475,32 +483,61 @@ def _state_columns_reversed(plan: Plan) -> Plan:
         names, own = zip(*part.columns, strict=True)
         return replace(part, columns=tuple(zip(names, reversed(own), strict=True)))
 
-    return rebuild(plan, reversed_)
+    return transform_up(plan, reversed_)
 
 
 DELTA = "anabranch.delta"
-AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected", f"{DELTA}.restrict", f"{DELTA}.simplify"
-ROOT, STATE, ORDER, CUTS = f"{DELTA}.root", f"{DELTA}.state", f"{DELTA}.order", f"{DELTA}.cuts"
-GROUPS, ONE_END = f"{DELTA}.groups", f"{DELTA}.one_end"
+AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected_keys", f"{DELTA}.push_semi_joins", f"{DELTA}.simplify"
+ROOT, STATE, ORDER, CUTS = (
+    f"{DELTA}.maintenance_plan",
+    f"{DELTA}.aggregate_state",
+    f"{DELTA}.join_order",
+    f"{DELTA}.materialise",
+)
+GROUPS, ONE_END = f"{DELTA}.exact_aggregate", f"{DELTA}.since_from_until"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
-    Mutant("inner join: the left's change is dropped", DELTA + ":change_of_join", _only_right),
-    Mutant("inner join: the right's change is dropped", DELTA + ":change_of_join", _only_left),
-    Mutant("inner join: both partners old", DELTA + ":change_of_join", _join("0", "0")),
-    Mutant("inner join: both partners new", DELTA + ":change_of_join", _join("1", "1")),
-    Mutant("inner join: the second term subtracted", DELTA + ":change_of_join", _second_subtracted),
-    Mutant("preserved: the left's change is dropped", DELTA + ":change_of_preserved", _preserved(own=False)),
+    Mutant("inner join: the left's change is dropped", DELTA + ":change_of_inner_join", _only_right),
+    Mutant("inner join: the right's change is dropped", DELTA + ":change_of_inner_join", _only_left),
+    Mutant("inner join: both partners old", DELTA + ":change_of_inner_join", _join("0", "0")),
+    Mutant("inner join: both partners new", DELTA + ":change_of_inner_join", _join("1", "1")),
+    Mutant("inner join: the second term subtracted", DELTA + ":change_of_inner_join", _second_subtracted),
     Mutant(
-        "preserved: right changes ignored", DELTA + ":change_of_preserved", _preserved(come=None, go=None)
+        "preserved: the left's change is dropped",
+        DELTA + ":change_of_left_semi_anti_join",
+        _preserved(own=False),
     ),
-    Mutant("preserved: touched rows only taken away", DELTA + ":change_of_preserved", _preserved(come=None)),
-    Mutant("preserved: touched rows only added", DELTA + ":change_of_preserved", _preserved(go=None)),
-    Mutant("preserved: touched rows added twice", DELTA + ":change_of_preserved", _preserved(sign=False)),
-    Mutant("preserved: ends swapped", DELTA + ":change_of_preserved", _preserved(come="0", go="1")),
-    Mutant("preserved: judged by the old right", DELTA + ":change_of_preserved", _preserved(first="0")),
-    Mutant("preserved: touched among the new left", DELTA + ":change_of_preserved", _preserved(touched="1")),
-    Mutant("preserved: touched by another column", DELTA + ":change_of_preserved", _touched_by_equality),
+    Mutant(
+        "preserved: right changes ignored",
+        DELTA + ":change_of_left_semi_anti_join",
+        _preserved(come=None, go=None),
+    ),
+    Mutant(
+        "preserved: touched rows only taken away",
+        DELTA + ":change_of_left_semi_anti_join",
+        _preserved(come=None),
+    ),
+    Mutant(
+        "preserved: touched rows only added", DELTA + ":change_of_left_semi_anti_join", _preserved(go=None)
+    ),
+    Mutant(
+        "preserved: touched rows added twice",
+        DELTA + ":change_of_left_semi_anti_join",
+        _preserved(sign=False),
+    ),
+    Mutant("preserved: ends swapped", DELTA + ":change_of_left_semi_anti_join", _preserved(come="0", go="1")),
+    Mutant(
+        "preserved: judged by the old right", DELTA + ":change_of_left_semi_anti_join", _preserved(first="0")
+    ),
+    Mutant(
+        "preserved: touched among the new left",
+        DELTA + ":change_of_left_semi_anti_join",
+        _preserved(touched="1"),
+    ),
+    Mutant(
+        "preserved: touched by another column", DELTA + ":change_of_left_semi_anti_join", _touched_by_equality
+    ),
     Mutant(
         "full join: lonely right rows forgotten", DELTA + ":change_of_full_join", _full_without_the_lonely
     ),
@@ -509,22 +546,24 @@ MUTANTS = [
         "full join: lonely left rows forgotten", DELTA + ":change_of_full_join", _full_as_inner_and_lonely
     ),
     Mutant("keys: added up too late", AFFECTED + ":_key_rows", _keys_added_up_after_projecting),
-    Mutant("keys: NULL is no key", AFFECTED + ":restricted", _null_is_no_key),
-    Mutant("keys: the untouched ones are recomputed", AFFECTED + ":restricted", _not_restricted),
-    Mutant("recomputed: the old result stays", AFFECTED + ":_recomputed", lambda new, old: new),
-    Mutant("recomputed: the new result is missing", AFFECTED + ":_recomputed", lambda new, old: Negate(old)),
-    Mutant("recomputed: old for new", AFFECTED + ":_recomputed", lambda new, old: _both(old, Negate(new))),
-    Mutant("recomputed: added instead of subtracted", AFFECTED + ":_recomputed", _both),
-    Mutant("groups: keyed by whole rows", DELTA + ":change_of_groups", _by_whole_rows("groups")),
-    Mutant("groups: aggregates of the change alone", DELTA + ":change_of_groups", _group_of_the_change),
-    Mutant("windows: keyed by whole rows", DELTA + ":change_of_windows", _by_whole_rows("windows")),
+    Mutant("keys: NULL is no key", AFFECTED + ":restrict_to_keys", _null_is_no_key),
+    Mutant("keys: the untouched ones are recomputed", AFFECTED + ":restrict_to_keys", _not_restricted),
+    Mutant("recomputed: the old result stays", AFFECTED + ":_difference", lambda new, old: new),
+    Mutant("recomputed: the new result is missing", AFFECTED + ":_difference", lambda new, old: Negate(old)),
+    Mutant("recomputed: old for new", AFFECTED + ":_difference", lambda new, old: _both(old, Negate(new))),
+    Mutant("recomputed: added instead of subtracted", AFFECTED + ":_difference", _both),
+    Mutant("groups: keyed by whole rows", DELTA + ":change_of_aggregate", _by_whole_rows("groups")),
+    Mutant("groups: aggregates of the change alone", DELTA + ":change_of_aggregate", _group_of_the_change),
+    Mutant("windows: keyed by whole rows", DELTA + ":change_of_window", _by_whole_rows("windows")),
     Mutant("top: keyed by whole rows", DELTA + ":change_of_top", _top_by_whole_rows),
-    Mutant("distinct: taken for linear", DELTA + ":change_of_rows", _distinct_as_linear),
-    Mutant("distinct: of the change alone", DELTA + ":change_of_rows", _distinct_of_the_change),
-    Mutant("sets: only the left's keys", DELTA + ":change_of_sets", _set_keys(("left",))),
-    Mutant("sets: only the right's keys", DELTA + ":change_of_sets", _set_keys(("right",))),
+    Mutant("distinct: taken for linear", DELTA + ":change_of_distinct", _distinct_as_linear),
+    Mutant("distinct: of the change alone", DELTA + ":change_of_distinct", _distinct_of_the_change),
+    Mutant("sets: only the left's keys", DELTA + ":change_of_set_operation", _set_keys(("left",))),
+    Mutant("sets: only the right's keys", DELTA + ":change_of_set_operation", _set_keys(("right",))),
     Mutant(
-        "sets: bags for sets and back", DELTA + ":change_of_sets", _set_keys(("left", "right"), flip=True)
+        "sets: bags for sets and back",
+        DELTA + ":change_of_set_operation",
+        _set_keys(("left", "right"), flip=True),
     ),
     Mutant("filter: let everything through", DELTA + ":change_of_filter", lambda p, change: change(p.input)),
     Mutant(
@@ -558,16 +597,24 @@ MUTANTS = [
     Mutant("scan: weights ignored", DELTA + ":change_of_scan", lambda s: Support(Delta(s.table, s.columns))),
     Mutant("scan: deletions added", DELTA + ":change_of_scan", lambda s: Negate(Delta(s.table, s.columns))),
     Mutant("values: come anew every time", DELTA + ":change_of_values", lambda values: values),
-    Mutant("restrict: lost on the way", RESTRICT + ":push", _restriction_lost),
-    Mutant("restrict: below a window's partition", RESTRICT + ":push", _push_always((Window,))),
-    Mutant("restrict: below the first rows", RESTRICT + ":push", _push_always((Top,))),
-    Mutant("restrict: below a full join", RESTRICT + ":_push_join", _push_into_full),
-    Mutant("restrict: on the padded side", RESTRICT + ":_push_join", _push_into_padded),
-    Mutant("restrict: partners by any column", RESTRICT + ":_partner", _partner_by_any_column),
-    Mutant("empty: every join with nothing is nothing", SIMPLIFY + ":_join", _join_with_nothing_is_nothing),
-    Mutant("empty: anti join with nothing is nothing", SIMPLIFY + ":_join", _anti_with_nothing_is_nothing),
-    Mutant("union: twins dropped", SIMPLIFY + ":_union", _union_without_twins),
-    Mutant("union: signs forgotten", SIMPLIFY + ":_union", _union_forgets_signs),
+    Mutant("restrict: lost on the way", RESTRICT + ":push_semi_join", _restriction_lost),
+    Mutant("restrict: below a window's partition", RESTRICT + ":push_semi_join", _push_always((Window,))),
+    Mutant("restrict: below the first rows", RESTRICT + ":push_semi_join", _push_always((Top,))),
+    Mutant("restrict: below a full join", RESTRICT + ":_push_below_join", _push_into_full),
+    Mutant("restrict: on the padded side", RESTRICT + ":_push_below_join", _push_into_padded),
+    Mutant("restrict: partners by any column", RESTRICT + ":_restrict_other_side", _partner_by_any_column),
+    Mutant(
+        "empty: every join with nothing is nothing",
+        SIMPLIFY + ":_simplify_join",
+        _join_with_nothing_is_nothing,
+    ),
+    Mutant(
+        "empty: anti join with nothing is nothing",
+        SIMPLIFY + ":_simplify_join",
+        _anti_with_nothing_is_nothing,
+    ),
+    Mutant("union: twins dropped", SIMPLIFY + ":_simplify_union", _union_without_twins),
+    Mutant("union: signs forgotten", SIMPLIFY + ":_simplify_union", _union_forgets_signs),
     Mutant("specialise: both ends alike", SIMPLIFY + ":specialise", _everything_unchanged),
     Mutant(
         "specialise: a changed table taken for unchanged",
@@ -576,46 +623,58 @@ MUTANTS = [
     ),
     Mutant("root: old rows aren't taken back", ROOT + ":Negate", lambda old: empty(old.names)),
     Mutant("root: old rows of all keys are taken back", ROOT + ":Join", _all_that_is_stored),
-    Mutant("root: computed from the old end", ROOT + ":until", since),
-    Mutant("root: keys compared in another order", ROOT + ":_same", _compared_by(same, -1)),
-    Mutant("root: NULL keys not taken back", ROOT + ":_same", _compared_by(equal)),
-    Mutant("root: nothing is hidden", ROOT + ":_storage", _nothing_hidden),
-    Mutant("root: another hidden column", ROOT + ":_storage", _another_hidden),
-    Mutant("root: HAVING from state", ROOT + ":_Top.filtered", property(lambda self: False)),
+    Mutant("root: computed from the old end", ROOT + ":at_until", at_since),
+    Mutant(
+        "root: keys compared in another order",
+        ROOT + ":_stored_key_condition",
+        _compared_by(null_safe_equal, -1),
+    ),
+    Mutant("root: NULL keys not taken back", ROOT + ":_stored_key_condition", _compared_by(equal)),
+    Mutant("root: nothing is hidden", ROOT + ":_choose_stored_columns", _nothing_hidden),
+    Mutant("root: another hidden column", ROOT + ":_choose_stored_columns", _another_hidden),
+    Mutant("root: HAVING from state", ROOT + ":_RootOperator.has_filter", property(lambda self: False)),
     Mutant("state: a group without rows stays", STATE + ":Filter", lambda groups, condition: groups),
-    Mutant("state: a sum of no values is zero", STATE + ":_finished", _sums_never_null),
-    Mutant("state: averages divided by all rows", STATE + ":_finished", _averages_of_all_rows),
+    Mutant("state: a sum of no values is zero", STATE + ":_final_value", _sums_never_null),
+    Mutant("state: averages divided by all rows", STATE + ":_final_value", _averages_of_all_rows),
     Mutant("state: values counted as rows", ROOT + ":exact_state", _rows_for_values),
-    Mutant("exact groups: the change added to what follows it", GROUPS + ":new_groups", _change_added),
-    Mutant("exact groups: computed before the change", GROUPS + ":until", since),
-    Mutant("state: averages of the change alone", ROOT + ":new_groups", _average_of_the_change),
+    Mutant(
+        "exact groups: the change added to what follows it", GROUPS + ":add_change_to_groups", _change_added
+    ),
+    Mutant("exact groups: computed before the change", GROUPS + ":at_until", at_since),
+    Mutant("state: averages of the change alone", ROOT + ":add_change_to_groups", _average_of_the_change),
     Mutant(
         "state: new groups forgotten",
         STATE + ":Join",
         lambda one, other, kind, on: Join(one, other, "inner", on),
     ),
-    Mutant("state: NULL is no group", STATE + ":same", equal),
+    Mutant("state: NULL is no group", STATE + ":null_safe_equal", equal),
     Mutant("state: nothing plus something is NULL", STATE + ":or_zero", lambda value: value),
     Mutant("state: filters of calls ignored", STATE + ":Tally", _tally(_unfiltered)),
     Mutant("state: weights ignored", STATE + ":Tally", _tally(_unweighted)),
-    Mutant("restrict: padding taken for equal", RESTRICT + ":_push_join", _equated_across_padding),
-    Mutant("restrict: equated with the first column", RESTRICT + ":_equated", _equated_with_the_first),
-    Mutant("order: a table's own condition dropped", ORDER + ":_filtered", lambda relation, own: relation),
-    Mutant("order: inner conditions dropped", ORDER + ":_flat", _outermost_conditions),
+    Mutant("restrict: padding taken for equal", RESTRICT + ":_push_below_join", _equated_across_padding),
+    Mutant("restrict: equated with the first column", RESTRICT + ":_equal_columns", _equated_with_the_first),
+    Mutant(
+        "order: a table's own condition dropped", ORDER + ":_push_filters", lambda relation, own: relation
+    ),
+    Mutant("order: inner conditions dropped", ORDER + ":_flatten_joins", _outermost_conditions),
     Mutant("order: columns as they come", ORDER + ":Project", _columns_as_they_come),
-    Mutant("order: the preserved side narrowed", SIMPLIFY + ":narrow_partners", _preserved_side_narrowed),
-    Mutant("order: only the first one's partners", ORDER + ":_askers", _first_asker_only),
+    Mutant("order: the preserved side narrowed", SIMPLIFY + ":reduce_right_sides", _preserved_side_narrowed),
+    Mutant("order: only the first one's partners", ORDER + ":_probe_plans", _first_asker_only),
     Mutant("one end: the change is added", ONE_END + ":Negate", lambda plan: plan),
     Mutant("one end: what it was is what it is", ONE_END + ":UnionAll", lambda parts: parts[0]),
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
-    Mutant("one end: the whole change taken away", ONE_END + ":_over", _change_as_it_comes),
-    Mutant("cuts: weights lost", CUTS + ":Weighted", lambda: lambda plan: False),
+    Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
+    Mutant("cuts: weights lost", CUTS + ":HasWeightColumn", lambda: lambda plan: False),
     Mutant(
         "cuts: all parts are one",
-        CUTS + ":Cut",
-        lambda name, columns, weighted, few: Cut("step_0", columns, weighted, few),
+        CUTS + ":Materialised",
+        lambda name, columns, weighted, few: Materialised("step_0", columns, weighted, few),
     ),
-    Mutant("pieces: the state of the wrong end", CHECK + ":pieces", _pieces(since)),
-    Mutant("pieces: filters above are lost", CHECK + ":pieces", _pieces(_without_filters)),
-    Mutant("pieces: columns of the state mixed up", CHECK + ":pieces", _pieces(_state_columns_reversed)),
+    Mutant("pieces: the state of the wrong end", CHECK + ":split_hidden_state", _pieces(at_since)),
+    Mutant("pieces: filters above are lost", CHECK + ":split_hidden_state", _pieces(_without_filters)),
+    Mutant(
+        "pieces: columns of the state mixed up",
+        CHECK + ":split_hidden_state",
+        _pieces(_state_columns_reversed),
+    ),
 ]

@@ -238,6 +238,7 @@ def shop(spark_lake):
     return spark_lake
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("name", [name for name, arguments in LAKE.items() if arguments])
 def test_junk_in_any_argument_of_the_lake_raises_only_errors_of_ours(shop, name):
     for argument in LAKE[name]:
@@ -273,6 +274,7 @@ def test_a_scheduler_takes_only_what_it_can_call_and_wait_for(duck_lake, junk):
         assert attempt(act, repr(junk))
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("name", [name for name, arguments in TRANSACTION.items() if arguments])
 def test_junk_in_any_argument_of_a_transaction_raises_only_errors_of_ours(shop, name):
     lsn = shop.lsn
@@ -371,7 +373,7 @@ def test_an_unknown_table_is_refused_by_every_verb(lake, place):
             with pytest.raises(UnknownTable) as caught:
                 act()
             assert caught.value.code == "AB103"
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started
 
 
 def test_a_transaction_that_is_over_says_so(lake):

@@ -80,9 +80,10 @@ def shop(lake):
     lake.create_table("orders", "id INT, v STRING")
     lake.insert("orders", [(1, "a"), (7, "b")])
     yield lake
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_expression_is_refused_wherever_one_can_stand(shop, place, text):
     transaction = shop.transaction()
@@ -224,6 +225,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("text", STATEMENTS.values(), ids=STATEMENTS)
 def test_a_hostile_statement_is_refused_before_spark_sees_it(shop, place, text):
     transaction = shop.transaction()

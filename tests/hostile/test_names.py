@@ -18,6 +18,8 @@ from anabranch.errors import (
 )
 from tests.hostile.untouched import untouched
 
+pytestmark = pytest.mark.rotating(2)
+
 HOSTILE = {
     "empty": "",
     "blank": " ",
@@ -85,7 +87,7 @@ def shop(lake):
     lake.create_table("orders", "id INT, v STRING")
     lake.insert("orders", [(1, "a")])
     yield lake
-    assert not lake._parts.engine.started
+    assert not lake._context.engine.is_started
 
 
 def refuse(act, kind=AnabranchError):

@@ -17,6 +17,8 @@ from anabranch.errors import (
 )
 from tests.hostile.untouched import untouched
 
+pytestmark = pytest.mark.rotating(2)
+
 DDL = "id INT NOT NULL, v STRING, small TINYINT, price DECIMAL(5,2)"
 
 TEXTS = [

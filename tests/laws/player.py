@@ -14,10 +14,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import AmbiguousRows, VersionExpired
-from anabranch.names import TableName
-from anabranch.read.view import change_pieces
-from anabranch.storage.changes import Piece
-from anabranch.storage.files import WEIGHT
+from anabranch.iceberg.change_files import ChangeFile
+from anabranch.names import WEIGHT, TableName
+from anabranch.read.scan_tables import list_change_files
 from tests.laws.model import COLUMNS, DDL, Bag, Compact, Maintain, Row, Step, Together, Verb, added, bag_of
 
 TABLES = ("t", "u")
@@ -118,20 +117,20 @@ class Player:
 
     def check_changes(self) -> None:
         """contents(a) + changes(a, b) = contents(b), for all a < b, from the files themselves."""
-        parts = self.lake._parts
+        context = self.lake._context
         weighted = lru_cache(maxsize=None)(self._weighted)
-        moments = {lsn: parts.catalog.moment(lsn) for lsn in self.lsns}
+        moments = {lsn: context.catalog.lake_version(lsn) for lsn in self.lsns}
         for a, b in itertools.combinations(self.lsns, 2):
             for table in TABLES:
                 name = TableName.parse(table)
-                pieces = change_pieces(parts, moments[a].version(name), moments[b].version(name))
+                pieces = list_change_files(context, moments[a].version(name), moments[b].version(name))
                 change: Counter[Row] = Counter()
                 for piece in pieces:
                     for row, weight in weighted(piece).items():
                         change[row] += weight
                 assert added(self.at[a][table], change) == self.at[b][table], f"{table} from {a} to {b}"
 
-    def _weighted(self, piece: Piece) -> Counter[Row]:
+    def _weighted(self, piece: ChangeFile) -> Counter[Row]:
         rows, sign = self._rows(piece.path), piece.sign
         for marks in map(self._rows, piece.deletes):
             gone = marks.filter(pc.equal(marks["file_path"], piece.path))["pos"].to_pylist()
@@ -146,7 +145,7 @@ class Player:
         return change
 
     def _rows(self, path: str) -> pa.Table:
-        with self.lake._parts.warehouse.open(path) as stream:
+        with self.lake._context.warehouse.open(path) as stream:
             return pq.read_table(stream)
 
     def check_frames(self, table: str, a: int, b: int) -> None:

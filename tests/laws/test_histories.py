@@ -42,7 +42,7 @@ def _check_without_spark(steps: list[Step]) -> None:
         player.play(steps)
         player.check_contents()
         player.check_changes()
-        assert not player.lake._parts.engine.started
+        assert not player.lake._context.engine.is_started
 
 
 def _check_with_spark(
@@ -62,7 +62,7 @@ def _check_with_spark(
 REWRITE_BYTES = st.sampled_from((0, 1 << 20))
 
 
-@settings(LAW, max_examples=40)
+@settings(LAW, max_examples=20)
 @given(histories(*WITHOUT_SPARK, longest=12))
 @example([Insert("t", ((1, 1, 1),)), Truncate("t"), Insert("t", ((1, 1, 1),)), Truncate("t")])
 @example([Insert("t", ((1, 1, 1),)), Insert("t", ((1, 1, 1),)), Compact("t"), Maintain(0), Truncate("t")])
@@ -78,7 +78,7 @@ def test_every_version_of_a_history_without_spark_is_as_the_model_says(steps):
     _check_without_spark(steps)
 
 
-@settings(LAW, max_examples=10)
+@settings(LAW, max_examples=6)
 @given(histories(*WITH_SPARK, longest=7), st.data(), REWRITE_BYTES)
 def test_every_version_of_a_history_is_as_the_model_says(spark, steps, data, rewrite_bytes):
     _check_with_spark(spark, steps, data, rewrite_bytes)
@@ -151,6 +151,7 @@ CORNERS: dict[str, list[Step]] = {
 }
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("rewrite_bytes", [0, 1 << 20], ids=["by Spark", "by the driver"])
 @pytest.mark.parametrize("steps", CORNERS.values(), ids=CORNERS)
 def test_a_corner_is_as_the_model_says(spark, steps, rewrite_bytes):

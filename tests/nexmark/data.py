@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 import anabranch as ab
-from anabranch.storage.types import to_arrow
+from anabranch.iceberg.type_mapping import to_arrow
 from tests.nexmark.schemas import SCHEMAS
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

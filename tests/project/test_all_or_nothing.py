@@ -14,6 +14,8 @@ from tests.crash.promises import check_promises
 from tests.project.folders import Folder
 from tests.project.upheaval import apply_project, prepare, seen
 
+pytestmark = pytest.mark.rotating(6)
+
 AFTERWARDS = {"commit.after_commit", "refresh.after_publish"}
 """Where all has happened already."""
 NEVER = {"write.before_stage", "write.after_stage"}

@@ -15,6 +15,8 @@ from tests.project.looking import BIG, FEWER, everything
 from tests.project.upheaval import AFTER, BEFORE, SALES
 from tests.streams.shop import all_right, one, rows, sell, totals
 
+pytestmark = pytest.mark.rotating(2)
+
 
 @pytest.mark.parametrize(
     "meanwhile",

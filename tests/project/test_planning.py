@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 from tests.project.looking import BIG, NOTHING, everything, names
 from tests.streams.shop import all_right, sell, totals
 
@@ -21,7 +21,7 @@ def test_a_plan_says_what_would_be_created_and_changes_nothing(shop, lake):
 
 def test_a_plan_is_json_and_prints_itself(shop, lake):
     plan = shop.load().plan(lake)
-    assert json.loads(json.dumps(jsonable(plan)))["created"][0]["name"] == "by_product"
+    assert json.loads(json.dumps(to_jsonable(plan)))["created"][0]["name"] == "by_product"
     text = str(plan)
     assert "+ stream table  by_region   schedule 1m, incremental, its fill reads 0 rows" in text
     assert "4 to create; 0 rows of sources to read." in text

@@ -17,6 +17,8 @@ from anabranch.errors import (
 from tests.project.folders import BY_REGION, Folder
 from tests.project.looking import everything
 
+pytestmark = pytest.mark.rotating(2)
+
 
 @pytest.mark.parametrize(
     ("files", "error"),

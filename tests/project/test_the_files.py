@@ -19,7 +19,7 @@ from anabranch.errors import (
     SqlSyntax,
     UnsupportedStatement,
 )
-from anabranch.project import found
+from anabranch.project import project_files
 from tests.project.folders import YML
 
 TABLE = "CREATE TABLE {} (id BIGINT);"
@@ -107,13 +107,13 @@ def test_a_link_out_of_the_folder_is_not_followed(folder, tmp_path):
 
 def test_limits_of_files_are_kept(folder, monkeypatch):
     folder.write({"a.sql": TABLE.format("a"), "b.sql": TABLE.format("b")})
-    monkeypatch.setattr(found, "MAX_FILES", 2)
-    monkeypatch.setattr(found, "MAX_FILE_BYTES", len(TABLE.format("a")))
+    monkeypatch.setattr(project_files, "MAX_FILES", 2)
+    monkeypatch.setattr(project_files, "MAX_FILE_BYTES", len(TABLE.format("a")))
     assert names(folder.load()) == ["a", "b"]
-    monkeypatch.setattr(found, "MAX_FILE_BYTES", 5)
+    monkeypatch.setattr(project_files, "MAX_FILE_BYTES", 5)
     with pytest.raises(InvalidDefinitionFile, match="too large"):
         folder.load()
-    monkeypatch.setattr(found, "MAX_FILES", 1)
+    monkeypatch.setattr(project_files, "MAX_FILES", 1)
     with pytest.raises(InvalidProjectFile, match="more than 1 files"):
         folder.load()
 

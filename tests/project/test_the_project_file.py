@@ -17,7 +17,7 @@ from anabranch.errors import (
     UnknownSetting,
 )
 from anabranch.project.config import read_config
-from anabranch.project.document import MAX_BYTES, MAX_DEPTH, read_document
+from anabranch.project.strict_yaml import MAX_BYTES, MAX_DEPTH, read_document
 from tests.project.folders import YML
 
 WHOLE = """
@@ -270,10 +270,10 @@ def test_settings_reach_the_lake_and_the_environment_comes_before_them(folder, m
     folder.write({"anabranch.yml": YML + "settings: {parallelism: 2, default_schedule: 7m}\n"})
     monkeypatch.setenv("ANABRANCH_PARALLELISM", "3")
     with folder.connect() as lake:
-        assert lake._parts.settings["parallelism"] == 3
-        assert lake._parts.settings["default_schedule"].total_seconds() == 420
+        assert lake._context.settings["parallelism"] == 3
+        assert lake._context.settings["default_schedule"].total_seconds() == 420
     with folder.connect(parallelism=5) as lake:
-        assert lake._parts.settings["parallelism"] == 5
+        assert lake._context.settings["parallelism"] == 5
 
 
 def test_options_of_spark_are_passed_on_to_the_session_that_is_started(folder):

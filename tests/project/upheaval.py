@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 from anabranch.project import load
 from tests.project.folders import BY_PRODUCT, BY_REGION, SHOP, YML, Folder
 
@@ -48,7 +48,7 @@ def apply_project(lake: ab.Lake, folder: str | None) -> None:
 
 def seen(lake: ab.Lake) -> Any:
     """All that can be seen of a lake, but when and by what name it happened."""
-    status = [jsonable(each) for each in lake.status()]
+    status = [to_jsonable(each) for each in lake.status()]
     for each in status:
         for name in ("last_refresh_at", "data_timestamp", "lag_seconds"):
             each.pop(name)

@@ -20,7 +20,7 @@ from anabranch.algebra.plan import (
     UnionAll,
 )
 from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, equal
-from anabranch.delta.recurse import Loop
+from anabranch.delta.recursion import RecursiveTable
 
 SOURCES = ("e", "f")
 COLUMNS = dict.fromkeys(SOURCES, ("a", "b"))
@@ -38,7 +38,7 @@ class Draw:
         self.members = ["r", "s", "t"][: self.chance.choice([1, 1, 2, 2, 3])]
         self._names = 0
 
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[RecursiveTable]:
         made = []
         for place, name in enumerate(self.members):
             parts = [self._outside(1)] if place == 0 or self.chance.random() < 0.6 else []
@@ -50,7 +50,7 @@ class Draw:
                 plan = Distinct(plan)
             elif self.chance.random() < 0.5:
                 plan = self._project(plan)
-            made.append(Loop(name, plan, ("a", "b")))
+            made.append(RecursiveTable(name, plan, ("a", "b")))
         return made
 
     def database(self) -> dict[str, ZSet]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from anabranch.delta.recurse import Loop
+from anabranch.delta.recursion import RecursiveTable
 from anabranch.names import TableName
 from anabranch.sql.ddl import parse_schema
 from anabranch.sql.lower import lower
@@ -26,11 +26,11 @@ class Program:
     queries: Mapping[str, str]
     meaning: Callable[[Edges], Contents]
 
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[RecursiveTable]:
         """The same as plans."""
         schemas = {TableName.parse(name): parse_schema(COLUMNS) for name in ("edges", *self.queries)}
         lowered = {name: lower(text, schemas) for name, text in self.queries.items()}
-        return [Loop(name, each.plan, each.columns) for name, each in lowered.items()]
+        return [RecursiveTable(name, each.plan, each.columns) for name, each in lowered.items()]
 
 
 # -- what is meant --------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.algebra.evaluate import Tables, ZSet, evaluate, minus, net, plus
-from anabranch.algebra.plan import At, Cut, Delta, Plan, Scan, subplans
-from anabranch.delta.recurse import Loop
+from anabranch.algebra.plan import Delta, IntervalEnd, Materialised, Plan, Scan, subplans
+from anabranch.delta.recursion import RecursiveTable
 from anabranch.refresh.fixpoint import Batch, Fixpoint, Leaf
 
 Database = Mapping[str, ZSet]
@@ -32,47 +32,52 @@ class Memory:
     members: Mapping[str, tuple[str, ...]]
     computed: int = 0
 
-    def source(self, leaf: Scan | Delta) -> Rows:
+    def read_source(self, leaf: Scan | Delta) -> Rows:
         names = self.columns[leaf.table]
         if isinstance(leaf, Delta):
             return Rows(names, minus(self.until[leaf.table], self.since[leaf.table]))
-        side = self.since if leaf.at is At.SINCE else self.until
+        side = self.since if leaf.at is IntervalEnd.SINCE else self.until
         return Rows(names, side[leaf.table])
 
-    def nothing(self, table: str) -> Rows:
+    def empty_rows(self, table: str) -> Rows:
         return Rows(self.members[table], {})
 
-    def view(self, plan: Plan, columns: Sequence[str], bind: Callable[[Leaf], Rows]) -> Rows:
+    def define_view(self, plan: Plan, columns: Sequence[str], bind: Callable[[Leaf], Rows]) -> Rows:
         names: dict[str, tuple[str, ...]] = {}
-        sides: dict[At, dict[str, ZSet]] = {At.SINCE: {}, At.UNTIL: {}}
+        sides: dict[IntervalEnd, dict[str, ZSet]] = {IntervalEnd.SINCE: {}, IntervalEnd.UNTIL: {}}
         cuts: dict[str, ZSet] = {}
         cut_columns: dict[str, tuple[str, ...]] = {}
         for leaf in subplans(plan):
             match leaf:
-                case Cut(name):
+                case Materialised(name):
                     cuts[name], cut_columns[name] = bind(leaf).rows, bind(leaf).names
                 case Scan(table, _, at):
                     sides[at][table], names[table] = bind(leaf).rows, bind(leaf).names
                 case Delta(table):
-                    sides[At.SINCE][table], sides[At.UNTIL][table] = self.since[table], self.until[table]
+                    sides[IntervalEnd.SINCE][table], sides[IntervalEnd.UNTIL][table] = (
+                        self.since[table],
+                        self.until[table],
+                    )
                     names[table] = self.columns[table]
                 case _:
                     pass
-        tables = Tables(names, sides[At.SINCE], sides[At.UNTIL], cuts=cuts, cut_columns=cut_columns)
+        tables = Tables(
+            names, sides[IntervalEnd.SINCE], sides[IntervalEnd.UNTIL], cuts=cuts, cut_columns=cut_columns
+        )
         return Rows(tuple(columns), evaluate(plan, tables))
 
-    def keep(self, rows: Rows, *, few: bool) -> Batch[Rows]:
+    def materialise(self, rows: Rows, *, few: bool) -> Batch[Rows]:
         assert all(weight > 0 for weight in rows.rows.values()), "rows that were derived are there"
         count = sum(rows.rows.values())
         self.computed += count
         return Batch(rows, count)
 
-    def signed(self, change: Rows) -> tuple[Batch[Rows], Batch[Rows]]:
+    def split_by_sign(self, change: Rows) -> tuple[Batch[Rows], Batch[Rows]]:
         came = {row: 1 for row, weight in change.rows.items() if weight > 0}
         went = {row: 1 for row, weight in change.rows.items() if weight < 0}
         return Batch(Rows(change.names, came), len(came)), Batch(Rows(change.names, went), len(went))
 
-    def united(self, batches: Sequence[Batch[Rows]]) -> Batch[Rows]:
+    def union_batches(self, batches: Sequence[Batch[Rows]]) -> Batch[Rows]:
         rows = plus(*(batch.rows.rows for batch in batches))
         return Batch(Rows(batches[0].rows.names, rows), sum(batch.count for batch in batches))
 
@@ -85,7 +90,7 @@ class Diverges(Exception):
 class Kept:
     """Recursive tables that are kept up to date, as stream tables would be."""
 
-    loops: Sequence[Loop]
+    loops: Sequence[RecursiveTable]
     columns: Mapping[str, tuple[str, ...]]
     database: Database
     bound: int = 60
@@ -95,7 +100,7 @@ class Kept:
         self.last: Fixpoint[Rows] | None = None
         self.machine = self._machine(self.database)
         self.last = Fixpoint(self.machine, self.loops, self.bound)
-        self.last.from_nothing()
+        self.last.solve_from_scratch()
         self._apply()
 
     def _machine(self, until: Database) -> Memory:
@@ -120,13 +125,13 @@ class Kept:
         changed = frozenset(table for table in until if until[table] != self.database[table])
         self.last = Fixpoint(self.machine, self.loops, self.bound)
         old = {loop.table: Rows(loop.columns, self.contents[loop.table]) for loop in self.loops}
-        self.last.follow(old, changed)
+        self.last.solve_incrementally(old, changed)
         self.database = until
         self._apply()
 
 
 def least(
-    loops: Sequence[Loop],
+    loops: Sequence[RecursiveTable],
     columns: Mapping[str, tuple[str, ...]],
     database: Database,
     *,

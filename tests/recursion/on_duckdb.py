@@ -10,15 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.algebra.evaluate import ZSet, minus, net
-from anabranch.algebra.plan import At, Delta, Scan
-from anabranch.delta.recurse import Loop
-from anabranch.delta.together import Known
-from anabranch.names import TableName
+from anabranch.algebra.plan import Delta, IntervalEnd, Scan
+from anabranch.delta.recursion import RecursiveTable
+from anabranch.delta.single_partition import RelationFacts
+from anabranch.names import WEIGHT, TableName
 from anabranch.refresh.fixpoint import Fixpoint
-from anabranch.refresh.rounds import Rounds, Rows
-from anabranch.render.statement import WEIGHT as QUERY_WEIGHT
+from anabranch.refresh.fixpoint_engine import FixpointEngine, Rows
 from anabranch.sql.ddl import parse_schema
-from anabranch.storage.files import WEIGHT
 from tests.engines.duck import DuckEngine, DuckFrame
 from tests.recursion.memory import Database
 
@@ -39,8 +37,8 @@ def frame(rows: ZSet, weight: str | None = None) -> DuckFrame:
 def rows_of(held: DuckFrame) -> ZSet:
     """The rows of a frame, weighted if it says so."""
     columns = [held.arrow.column(name).to_pylist() for name in "ab"]
-    weighted = QUERY_WEIGHT in held.arrow.column_names
-    weights = held.arrow.column(QUERY_WEIGHT).to_pylist() if weighted else [1] * held.arrow.num_rows
+    weighted = WEIGHT in held.arrow.column_names
+    weights = held.arrow.column(WEIGHT).to_pylist() if weighted else [1] * held.arrow.num_rows
     return net(zip(zip(*columns, strict=True), map(int, weights), strict=True))
 
 
@@ -52,26 +50,26 @@ class Given:
     until: Database
     few_rows: bool = True
 
-    def known(self, changed: frozenset[str], read: frozenset[TableName]) -> Known:
-        return Known()
+    def estimate_sizes(self, changed: frozenset[str], read: frozenset[TableName]) -> RelationFacts:
+        return RelationFacts()
 
-    def frame(self, leaf: Scan | Delta) -> DuckFrame:
+    def scan_leaf(self, leaf: Scan | Delta) -> DuckFrame:
         before, after = self.since[leaf.table], self.until[leaf.table]
         if isinstance(leaf, Delta):
             return frame(minus(after, before), WEIGHT)
-        return frame(before if leaf.at is At.SINCE else after)
+        return frame(before if leaf.at is IntervalEnd.SINCE else after)
 
 
 class KeptOnDuckDB:
     """Recursive tables of two numbers, kept as stream tables are."""
 
-    def __init__(self, loops: Sequence[Loop], database: Database, bound: int = 60) -> None:
+    def __init__(self, loops: Sequence[RecursiveTable], database: Database, bound: int = 60) -> None:
         self._loops, self._bound = loops, bound
         self._engine = DuckEngine()
         self._database = database
         self.contents: dict[str, ZSet] = {loop.table: {} for loop in loops}
         self.last = self._fixpoint(database)
-        self.last.from_nothing(few=True)
+        self.last.solve_from_scratch(few=True)
         self._apply()
 
     def change(self, until: Database) -> None:
@@ -79,7 +77,7 @@ class KeptOnDuckDB:
         changed = frozenset(table for table in until if until[table] != self._database[table])
         self.last = self._fixpoint(until)
         old = {table: Rows(frame(rows)) for table, rows in self.contents.items()}
-        self.last.follow(old, changed)
+        self.last.solve_incrementally(old, changed)
         self._database = until
         self._apply()
 
@@ -87,7 +85,7 @@ class KeptOnDuckDB:
         parts: Any = SimpleNamespace(engine=self._engine)
         sources: Any = Given(self._database, until)
         schemas = {loop.table: SCHEMA for loop in self._loops}
-        return Fixpoint(Rounds(parts, sources, schemas, ""), self._loops, self._bound)
+        return Fixpoint(FixpointEngine(parts, sources, schemas, ""), self._loops, self._bound)
 
     def _apply(self) -> None:
         for loop in self._loops:

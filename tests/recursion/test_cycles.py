@@ -23,6 +23,8 @@ from anabranch.ledger.ledger import CATALOG_NAME
 from tests.engines.lakes import duck_lake
 from tests.streams.shop import one, rows
 
+pytestmark = pytest.mark.rotating(2)
+
 STEPS = "SELECT DISTINCT e.a, r.b FROM edges e JOIN reach r ON e.b = r.a"
 REACH = "SELECT a, b FROM edges UNION SELECT a, b FROM steps"
 ALL_SIX = {(1, 2), (2, 3), (3, 4), (1, 3), (2, 4), (1, 4)}
@@ -263,6 +265,7 @@ IN_BOUNDS = {
 }
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("operator", IN_BOUNDS)
 def test_what_only_gains_rows_is_accepted_and_followed(lake, clock, operator):
     lake.create_stream_tables(
@@ -421,7 +424,7 @@ def test_created_without_a_fill_a_cycle_is_filled_by_the_first_tick(lake, clock)
 
 def test_written_by_another_client_a_member_takes_the_cycle_with_it(lake, clock):
     connect(lake)
-    parts = lake._parts
+    parts = lake._context
     url = parts.catalog.database.url.render_as_string(hide_password=False)
     other = SqlCatalog(CATALOG_NAME, uri=url, warehouse=parts.warehouse.uri)
     table = other.load_table("main.reach")

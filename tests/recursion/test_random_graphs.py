@@ -19,7 +19,7 @@ ROUNDS = 10
 MANY = 200
 ON_LAKES = {**PROGRAMS, "in_a_query": IN_A_QUERY}
 
-pytestmark = pytest.mark.filterwarnings("ignore::anabranch.Notice")
+pytestmark = [pytest.mark.filterwarnings("ignore::anabranch.Notice"), pytest.mark.rotating(4)]
 
 
 def kept_in_memory(program: Program, edges: Edges) -> Kept:
@@ -126,7 +126,7 @@ def spark_graphs(place: Path, spark: Any, clock: ab.ManualClock) -> Iterator[ab.
 
 
 def test_on_spark_what_is_stored_is_what_can_be_reached(spark_graphs, clock):
-    follow_on_a_lake(spark_graphs, clock, PROGRAMS["mutual"], seed=0, rounds=4)
+    follow_on_a_lake(spark_graphs, clock, PROGRAMS["mutual"], seed=0, rounds=1)
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ import anabranch as ab
 from anabranch.errors import NoFixpoint, NotIncremental
 from tests.streams.shop import one, rows
 
+pytestmark = pytest.mark.rotating(4)
+
 TEXTS = {
     "linear": """WITH RECURSIVE r AS (SELECT a, b FROM edges
         UNION SELECT r.a, e.b FROM r JOIN edges e ON r.b = e.a) SELECT a, b FROM r""",

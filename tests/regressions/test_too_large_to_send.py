@@ -25,7 +25,7 @@ def test_what_is_too_large_to_send_is_a_lack_of_memory(place: Path, spark: Spark
         spark.conf.set(LIMIT, "100b")
         try:
             with pytest.raises(EngineMemory) as raised:
-                lake._parts.engine.collected(joined)
+                lake._context.engine.collect(joined)
         finally:
             spark.conf.unset(LIMIT)
         assert "broadcast" in str(raised.value.detail)

@@ -19,19 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.algebra.plan import Aggregate, Plan
-from anabranch.algebra.text import line, plan_text
+from anabranch.algebra.plan_text import node_text, plan_text
 from anabranch.delta import differentiate
-from anabranch.delta.explain import operators, root_choice, strategies, tree_text
-from anabranch.delta.pieces import pieces
-from anabranch.delta.root import maintained
+from anabranch.delta.aggregate_state import exact_state
+from anabranch.delta.explain_strategies import operators, root_strategy, strategies, tree_text
+from anabranch.delta.hidden_state import split_hidden_state
+from anabranch.delta.maintenance_plan import plan_maintenance
 from anabranch.delta.simplify import simplify
-from anabranch.delta.state import exact_state
+from anabranch.engine.render.dialect import SPARK
+from anabranch.engine.render.statement import render
+from anabranch.inspect.explain_query import one_cte_per_line
 from anabranch.names import TableName
-from anabranch.refresh.explain import one_part_a_line
-from anabranch.render.dialect import SPARK
-from anabranch.render.statement import render
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 
 ROOT = Path(__file__).parent
 RULE = "----"
@@ -83,7 +83,7 @@ def read(path: Path) -> Spec:
     return Spec(path, asked, expected, tables, views, query, changed)
 
 
-def lowered(spec: Spec) -> Lowered:
+def lowered(spec: Spec) -> LoweredQuery:
     """The query's plan."""
     schemas = {TableName.parse(name): parse_schema(ddl) for name, ddl in spec.tables.items()}
     views = {TableName.parse(name): text for name, text in spec.views.items()}
@@ -100,30 +100,30 @@ def rewritten(spec: Spec) -> str:
     return f"{spec.asked}{RULE}\n{result(spec)}"
 
 
-def _lowering(_: Spec, lowered: Lowered) -> str:
+def _lowering(_: Spec, lowered: LoweredQuery) -> str:
     tables = [
         f"{found.table}: {', '.join(found.columns)}\n{plan_text(found.plan)}" for found in lowered.recursions
     ]
     return "\n\n".join([*tables, plan_text(lowered.plan)])
 
 
-def _differentiating(_: Spec, lowered: Lowered) -> str:
+def _differentiating(_: Spec, lowered: LoweredQuery) -> str:
     return plan_text(differentiate(lowered.plan))
 
 
-def _simplified(spec: Spec, lowered: Lowered) -> Plan:
+def _simplified(spec: Spec, lowered: LoweredQuery) -> Plan:
     return simplify(differentiate(lowered.plan), changed=spec.changed)
 
 
-def _simplifying(spec: Spec, lowered: Lowered) -> str:
+def _simplifying(spec: Spec, lowered: LoweredQuery) -> str:
     return plan_text(_simplified(spec, lowered))
 
 
-def _rendering(spec: Spec, lowered: Lowered) -> str:
+def _rendering(spec: Spec, lowered: LoweredQuery) -> str:
     plan = lowered.plan if spec.changed is None else _simplified(spec, lowered)
     rendered = render(plan, SPARK, lowered.columns)
-    leaves = [f"{{{hole}}} is {line(leaf).partition(':')[0]}" for hole, leaf in rendered.leaves]
-    return "\n".join([one_part_a_line(rendered.template), *leaves])
+    leaves = [f"{{{hole}}} is {node_text(leaf).partition(':')[0]}" for hole, leaf in rendered.leaves]
+    return "\n".join([one_cte_per_line(rendered.template), *leaves])
 
 
 _TYPES = {"count": "bigint", "sum": "decimal(20,2)", "avg": "decimal(14,6)"}
@@ -138,20 +138,20 @@ def _types(plan: Plan) -> Mapping[str, str]:
     }
 
 
-def _explaining(_: Spec, lowered: Lowered) -> str:
+def _explaining(_: Spec, lowered: LoweredQuery) -> str:
     trees = []
-    for piece in pieces(lowered.plan, lowered.columns, "result"):
-        kept = maintained(piece.plan, piece.columns, _types)
+    for piece in split_hidden_state(lowered.plan, lowered.columns, "result"):
+        kept = plan_maintenance(piece.plan, piece.columns, _types)
         choices = strategies(
             piece.plan,
-            root_choice(piece.plan, kept, _types),
+            root_strategy(piece.plan, kept, _types),
             lambda aggregate: exact_state(aggregate, _types),
         )
         trees.append(f"{piece.table}\n{tree_text(operators(piece.plan, choices))}")
     return "\n\n".join(trees)
 
 
-STAGES: Mapping[str, Callable[[Spec, Lowered], str]] = {
+STAGES: Mapping[str, Callable[[Spec, LoweredQuery], str]] = {
     "lowering": _lowering,
     "differentiating": _differentiating,
     "simplifying": _simplifying,

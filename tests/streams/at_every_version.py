@@ -21,7 +21,7 @@ import pyarrow as pa
 import anabranch as ab
 from anabranch.ledger import ledger
 from anabranch.ledger.history import SUCCEEDED, Refresh, read_refreshes
-from anabranch.ledger.streams import read_streams
+from anabranch.ledger.stream_tables import read_streams
 from anabranch.names import TableName
 from anabranch.sql.query import parse_query
 
@@ -82,7 +82,7 @@ class Watch:
     def look(self) -> None:
         """Check all that came since the last look."""
         self._capture()
-        with self.lake._parts.catalog.database.reading() as connection:
+        with self.lake._context.catalog.database.begin_read() as connection:
             streams = {str(name): stream for name, stream in read_streams(connection).items()}
             found = read_refreshes(connection, None, EVERYTHING)
         fresh = [entry for entry in reversed(found) if entry.refresh_id > self.seen]
@@ -97,7 +97,7 @@ class Watch:
         self._check_groups(fresh, streams)
         self.seen = max((entry.refresh_id for entry in fresh), default=self.seen)
         for info in self.lake.tables():
-            if info.kind == "stream" and streams[info.name].filled and info.lsn not in self._moved:
+            if info.kind == "stream" and streams[info.name].has_contents and info.lsn not in self._moved:
                 lsns = {entry.lsn for entry in self._entries[info.name]} - {None}
                 if not lsns:
                     assert info.rows == 0
@@ -106,7 +106,7 @@ class Watch:
 
     def look_back(self) -> None:
         """Every version that is still kept reads as it did when it was new."""
-        floor = self.lake._parts.catalog.moment().floor_lsn
+        floor = self.lake._context.catalog.lake_version().floor_lsn
         for (name, lsn), rows in self._versions.items():
             if lsn >= floor:
                 assert bag(self.lake.arrow(name, as_of=lsn)) == rows, f"{name} at {lsn} reads differently"
@@ -119,10 +119,10 @@ class Watch:
 
     def _capture(self) -> None:
         """Keep the newest of the sources: what is old may be expired before it is looked at."""
-        moment = self.lake._parts.catalog.moment()
-        sources = [version for version in moment.versions.values() if version.kind == "source"]
-        with self.lake._parts.catalog.database.reading() as connection:
-            kept = {v.name: [lsn for lsn, _ in ledger.versions_of(connection, v.table_id)] for v in sources}
+        lake_version = self.lake._context.catalog.lake_version()
+        sources = [version for version in lake_version.versions.values() if version.kind == "source"]
+        with self.lake._context.catalog.database.begin_read() as connection:
+            kept = {v.name: [lsn for lsn, _ in ledger.read_versions(connection, v.table_id)] for v in sources}
         for version in sources:
             name, known = str(version.name), self._sources[str(version.name)]
             self._lsns[name] = sorted({*self._lsns.get(name, ()), *kept[version.name], version.lsn})
@@ -265,7 +265,7 @@ class Watch:
         for members in self._together:
             for name, other in itertools.permutations(sorted(members), 2):
                 # What was never filled shows nothing, and waits for its first refresh.
-                filled = streams[name].filled and streams[other].filled
+                filled = streams[name].has_contents and streams[other].has_contents
                 if filled and TableName.parse(other) in streams[name].inputs:
                     above, below = streams[other].frontier, streams[name].frontier
                     apart = {str(s): (lsn, below.get(s)) for s, lsn in above.items() if below.get(s) != lsn}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import anabranch as ab
 from anabranch.ledger import ledger
-from anabranch.ledger.streams import ACTIVE, Options, Read, StreamTable, add_stream
+from anabranch.ledger.stream_tables import add_stream
 from anabranch.names import TableName
-from anabranch.refresh.member import STREAM
+from anabranch.refresh.refresh_member import STREAM
+from anabranch.streams.stream_table import ACTIVE, Options, Read, StreamTable
 
 LENGTH = 5
 """Stream tables in a row, each of which reads the one before."""
@@ -15,14 +16,14 @@ LENGTH = 5
 def enter_many(lake: ab.Lake, count: int, *, schedule: str = "1m") -> None:
     """Enter `count` stream tables, in short chains over one source; all are up to date."""
     lake.create_table("events", "id BIGINT, kind STRING")
-    parts, source = lake._parts, TableName.parse("events")
-    base = parts.catalog.moment().version(source)
-    with parts.catalog.database.writing() as connection:
-        now = parts.clock.now()
-        lsn = ledger.next_lsn(connection, attempt=parts.clock.new_id(), kind="refresh", now=now)
+    context, source = lake._context, TableName.parse("events")
+    base = context.catalog.lake_version().version(source)
+    with context.catalog.database.begin_write() as connection:
+        now = context.clock.now()
+        lsn = ledger.take_next_lsn(connection, attempt=context.clock.new_id(), kind="refresh", now=now)
         read = Read(base.table_id, base.lsn)
         for number in range(count):
-            name, table_id = TableName.parse(f"s{number:05}"), parts.clock.new_id()
+            name, table_id = TableName.parse(f"s{number:05}"), context.clock.new_id()
             location = f"{base.metadata_location}.{table_id}"
             upstream = source if number % LENGTH == 0 else TableName.parse(f"s{number - 1:05}")
             if upstream == source:

@@ -10,6 +10,8 @@ import anabranch as ab
 from anabranch.errors import AnabranchError, InvalidGroup
 from tests.streams.shop import actions, all_right, one, rows
 
+pytestmark = pytest.mark.rotating(2)
+
 HOLDINGS = "SELECT account, symbol, SUM(quantity) AS quantity FROM positions GROUP BY account, symbol"
 QUOTES = "SELECT symbol, MAX(price) AS price, SUM(1 / lot) AS lots FROM prices GROUP BY symbol"
 VALUE = """

@@ -16,9 +16,9 @@ from tests.streams.shop import BY_REGION, all_right, one, rows
 @pytest.fixture
 def other(shop: ab.Lake) -> Iterator[SqlCatalog]:
     """A client that shares nothing with the lake but its catalog."""
-    parts = shop._parts
-    url = parts.catalog.database.url.render_as_string(hide_password=False)
-    client = SqlCatalog(CATALOG_NAME, uri=url, warehouse=parts.warehouse.uri)
+    context = shop._context
+    url = context.catalog.database.url.render_as_string(hide_password=False)
+    client = SqlCatalog(CATALOG_NAME, uri=url, warehouse=context.warehouse.uri)
     yield client
     client.close()
 

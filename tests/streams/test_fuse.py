@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch.errors import FuseError, FuseNotBlown, InvalidOption, RefreshHeld, UnknownStreamTable
-from anabranch.refresh.fuse import Fuse, effective_ceiling, judge, remember
+from anabranch.streams.fuse import Fuse, effective_ceiling, judge, remember
 from tests.engines.duck import DuckEngine
 from tests.engines.lakes import duck_lake
 from tests.streams.shop import BY_REGION, actions, all_right, diamond, one, rows, stock
+
+pytestmark = pytest.mark.rotating(2)
 
 NAMES = ("by_product", "by_region", "summary")
 COLUMNS = ("name", "mode", "state", "ceiling", "effective_ceiling", "pending_changes", "blown_at", "reason")
@@ -668,13 +670,13 @@ def test_a_scheduler_that_was_overtaken_suspends_nothing(place, clock, fused):
     clock.advance(60)
 
     def overtake() -> None:
-        fused._parts.failpoints.disarm("refresh.before_member")
+        fused._context.failpoints.disarm("refresh.before_member")
         clock.advance(3600)
         with duck_lake(place, clock=clock) as other:
             other.alter_stream_table("by_region", fuse_ceiling=11)
             assert other.tick().refreshed == ("by_region",)
 
-    fused._parts.failpoints.arm("refresh.before_member", overtake)
+    fused._context.failpoints.arm("refresh.before_member", overtake)
     with pytest.raises(ab.AnabranchError) as caught:
         fused.tick()
     assert caught.value.code == "AB302"
@@ -686,10 +688,10 @@ def test_what_a_person_decided_while_it_was_weighed_stands(fused, clock):
     clock.advance(60)
 
     def decide() -> None:
-        fused._parts.failpoints.disarm("refresh.before_member")
+        fused._context.failpoints.disarm("refresh.before_member")
         fused.alter_stream_table("by_region", fuse="off")
 
-    fused._parts.failpoints.arm("refresh.before_member", decide)
+    fused._context.failpoints.arm("refresh.before_member", decide)
     report = fused.tick()
     assert (report.refreshed, report.held) == ((), ())
     assert fused.tick().refreshed == ("by_region",)
@@ -708,7 +710,9 @@ def test_weighing_asks_nothing_of_the_engine(fused, clock, monkeypatch):
 
 def test_where_nothing_changed_no_file_is_looked_into(fused, clock, monkeypatch):
     minute(fused, clock, 5)
-    monkeypatch.setattr("anabranch.storage.live.rows_in", lambda *_: pytest.fail("a file was looked into"))
+    monkeypatch.setattr(
+        "anabranch.iceberg.live_rows.read_row_count", lambda *_: pytest.fail("a file was looked into")
+    )
     for _ in range(3):
         assert minute(fused, clock).unchanged == ("by_region",)
     assert fuse(fused).pending_changes == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 
 
 def test_the_graph_names_every_table_upstream_first(shop):
@@ -35,6 +35,6 @@ def test_a_source_that_was_dropped_is_drawn_as_missing(shop):
 
 def test_the_graph_has_a_form_that_json_can_carry(shop):
     shop.create_stream_table("copied", "SELECT region FROM sales")
-    node = jsonable(shop.graph())["nodes"][-1]
+    node = to_jsonable(shop.graph())["nodes"][-1]
     assert node["name"] == "copied"
     assert isinstance(node["status"]["last_refresh_at"], str)

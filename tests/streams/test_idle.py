@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event
 
 from anabranch.ledger.ledger import read_tables
-from anabranch.ledger.streams import read_streams
+from anabranch.ledger.stream_tables import read_streams
 from tests.engines.duck import DuckEngine
 from tests.engines.lakes import duck_lake
 from tests.streams.many import enter_many
@@ -58,7 +58,7 @@ def test_a_tick_with_nothing_to_do_writes_nothing_but_its_lease(crowd, clock):
         if not statement.lstrip().upper().startswith(("SELECT", "BEGIN", "PRAGMA")):
             written.append(statement)
 
-    engine = crowd._parts.catalog.database.engine
+    engine = crowd._context.catalog.database.engine
     event.listen(engine, "before_cursor_execute", look)
     clock.advance(60)
     crowd.tick()
@@ -68,10 +68,10 @@ def test_a_tick_with_nothing_to_do_writes_nothing_but_its_lease(crowd, clock):
 
 
 def test_rows_that_did_not_change_are_not_parsed_again(crowd):
-    database = crowd._parts.catalog.database
-    with database.reading() as connection:
+    database = crowd._context.catalog.database
+    with database.begin_read() as connection:
         streams, tables = read_streams(connection), read_tables(connection)
-    with database.reading() as connection:
+    with database.begin_read() as connection:
         assert all(stream is streams[name] for name, stream in read_streams(connection).items())
         assert all(one is other for one, other in zip(read_tables(connection), tables, strict=True))
 

@@ -34,6 +34,8 @@ from tests.streams.shop import (
     totals,
 )
 
+pytestmark = pytest.mark.rotating(2)
+
 
 def everything(lake: ab.Lake) -> object:
     return lake.lsn, lake.tables(), lake.status(), lake.refresh_history()

@@ -51,6 +51,7 @@ def tell(story: Callable[..., None], **given: object) -> None:
     story(**{name: given[name] for name in inspect.signature(story).parameters})
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("story", STORIES, ids=name_of)
 def test_on_spark(shop, clock, story):
     tell(story, shop=shop, clock=clock)
@@ -58,6 +59,7 @@ def test_on_spark(shop, clock, story):
     Watch(shop, strict=not free).look()
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("story", ALTERING, ids=name_of)
 def test_altered_on_spark(shop, clock, story):
     tell(story, shop=shop, clock=clock)
@@ -71,6 +73,7 @@ def test_bootstrapped_on_spark(place, spark, clock):
         )
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("parallelism", [1, 4])
 def test_on_spark_a_held_branch_holds_its_group(shop, clock, parallelism):
     diamonds.test_a_suspended_member_holds_its_group_with_the_reason(shop, clock, parallelism)

@@ -12,6 +12,8 @@ import anabranch as ab
 from tests.engines.lakes import duck_lake
 from tests.streams.worlds import live_through
 
+pytestmark = pytest.mark.rotating(4)
+
 QUICK = 16
 MANY = int(os.environ.get("ANABRANCH_TEST_WORLDS", "500"))
 FIRST = int(os.environ.get("ANABRANCH_TEST_SEED", "0")) or random.SystemRandom().randrange(1 << 30)

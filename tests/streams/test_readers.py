@@ -66,6 +66,11 @@ def watch_readers(lake: ab.Lake, clock: ab.ManualClock, refreshes: int) -> None:
 
 
 def test_readers_never_see_a_mixture_and_never_go_back(shop, clock):
+    watch_readers(shop, clock, 20)
+
+
+@pytest.mark.slow
+def test_readers_of_many_versions_never_see_a_mixture_and_never_go_back(shop, clock):
     watch_readers(shop, clock, 100)
 
 

@@ -24,7 +24,9 @@ def chain(lake: ab.Lake, **options: object) -> None:
 
 
 def no_statement(lake: ab.Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(lake._parts.engine), "query", lambda *_: pytest.fail("a statement was run"))
+    monkeypatch.setattr(
+        type(lake._context.engine), "run_query", lambda *_: pytest.fail("a statement was run")
+    )
 
 
 # -- by the scheduler -----------------------------------------------------------------------------
@@ -353,14 +355,14 @@ def test_a_change_that_is_too_much_for_one_task_is_computed_without_asking_for_t
     shop.set("driver_rows", 0)
     shop.create_stream_table("by_region", BY_REGION, refresh_mode="differential")
     sell(shop, 4, amount=50)
-    engine = type(shop._parts.engine)
+    engine = type(shop._context.engine)
     held = []
 
     def collected(self: object, frame: object) -> None:
         held.append(frame)
         raise EngineMemory("a task of Spark's ran out of memory")
 
-    monkeypatch.setattr(engine, "collected", collected)
+    monkeypatch.setattr(engine, "collect", collected)
     assert shop.refresh_stream_table("by_region").status == "SUCCEEDED"
     assert len(held) == 1
     assert all_right(shop)

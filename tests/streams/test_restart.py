@@ -11,12 +11,14 @@ from sqlalchemy import create_engine, inspect, text
 
 import anabranch as ab
 from anabranch.ledger import migrations
-from anabranch.ledger.migrations import every_migration
+from anabranch.ledger.migrations import read_migrations
 from tests.crash.children import Children, Job
 from tests.crash.promises import check_promises, contents
 from tests.crash.stream_scripts import FIRST, SHAPES, create_shape, meaning, prepare_streams
 from tests.engines.lakes import duck_lake
 from tests.streams.shop import BY_REGION, COLUMNS, rows, sell
+
+pytestmark = pytest.mark.slow_on("postgres")
 
 NEW = (4, "west", 3, 1, 100)
 
@@ -102,11 +104,11 @@ def test_what_waits_after_a_failure_still_waits_in_a_new_process(place, clock):
 
 
 def test_a_lake_of_the_release_before_stream_tables_is_taken_over(place, catalog, clock, monkeypatch):
-    first = every_migration()[:1]
+    first = read_migrations()[:1]
     with monkeypatch.context() as before:
-        before.setattr(migrations, "every_migration", lambda: first)
+        before.setattr(migrations, "read_migrations", lambda: first)
         with ab.connect(place, catalog=catalog, clock=clock) as lake:
-            lake._parts = replace(lake._parts, follow=None)  # nothing followed a write then
+            lake._context = replace(lake._context, follow=None)  # nothing followed a write then
             lake.create_table("sales", COLUMNS)
             lake.insert("sales", FIRST)
             written = lake.lsn
@@ -127,16 +129,16 @@ def test_a_lake_of_the_release_before_stream_tables_is_taken_over(place, catalog
 
 
 def test_such_a_lake_can_be_opened_by_two_at_once(place, clock, monkeypatch):
-    first = every_migration()[:1]
+    first = read_migrations()[:1]
     with monkeypatch.context() as before:
-        before.setattr(migrations, "every_migration", lambda: first)
+        before.setattr(migrations, "read_migrations", lambda: first)
         with ab.connect(place, clock=clock) as lake:
-            lake._parts = replace(lake._parts, follow=None)
+            lake._context = replace(lake._context, follow=None)
             lake.create_table("sales", COLUMNS)
     with duck_lake(place, clock=clock) as one, duck_lake(place, clock=clock) as two:
         one.create_stream_table("by_region", BY_REGION)
         assert [each.name for each in two.status()] == ["by_region"]
-    numbers = [step.number for step in every_migration()]
+    numbers = [step.number for step in read_migrations()]
     engine = create_engine(f"sqlite:///{place}/catalog.db")
     with engine.connect() as connection:
         found = connection.execute(text("SELECT number FROM anabranch_migrations ORDER BY number"))

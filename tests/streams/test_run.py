@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,16 @@ SOON = 20.0
 """Seconds within which something happens at once even on a machine that has other things to do."""
 
 
+class CountingClock(ab.ManualClock):
+    """A clock that moves only when told to, and counts how often it was asked."""
+
+    asked = 0
+
+    def now(self) -> datetime:
+        self.asked += 1
+        return super().now()
+
+
 class Running:
     """`lake.run()` in a thread, and what it said."""
 
@@ -42,15 +52,15 @@ class Running:
     def count(self, kind: str) -> int:
         return sum(event.kind == kind for event in self.events)
 
-    def until(self, kind: str, times: int = 1) -> float:
-        return eventually(lambda: self.count(kind) >= times, SOON)
+    def until(self, kind: str, times: int = 1, *, clock: ab.ManualClock | None = None) -> float:
+        return eventually(lambda: self.count(kind) >= times, SOON, clock)
 
     def ended(self) -> bool:
         return not self._thread.is_alive()
 
     def end(self) -> None:
         self.stop.set()
-        self._lake._parts.catalog.committed.set()
+        self._lake._context.catalog.committed.set()
         self._thread.join(SOON)
         assert self.ended()
 
@@ -75,23 +85,29 @@ def running(lake: ab.Lake, observer: Callable[[ab.Event], None] = lambda event: 
 
 
 @pytest.fixture
-def bazaar(place: Path, catalog: str | None) -> Iterator[ab.Lake]:
-    """The shop on the machine's clock, on SQLite and on PostgreSQL."""
-    with duck_lake(place, catalog=catalog) as lake:
+def clock() -> CountingClock:
+    """It begins now: what other processes commit is not years before."""
+    return CountingClock(datetime.now(UTC))
+
+
+@pytest.fixture
+def bazaar(place: Path, catalog: str | None, clock: ab.ManualClock) -> Iterator[ab.Lake]:
+    """The shop, on SQLite and on PostgreSQL."""
+    with duck_lake(place, catalog=catalog, clock=clock) as lake:
         stock(lake)
         yield lake
 
 
 @pytest.fixture
-def corner(place: Path) -> Iterator[ab.Lake]:
+def corner(place: Path, clock: ab.ManualClock) -> Iterator[ab.Lake]:
     """The same on SQLite."""
-    with duck_lake(place) as lake:
+    with duck_lake(place, clock=clock) as lake:
         stock(lake)
         yield lake
 
 
 def lease_is_free(lake: ab.Lake) -> bool:
-    with lake._parts.catalog.database.reading() as connection:
+    with lake._context.catalog.database.begin_read() as connection:
         row = connection.execute(select(tables.leases)).one_or_none()
     return row is None or row.holder == ""
 
@@ -99,12 +115,12 @@ def lease_is_free(lake: ab.Lake) -> bool:
 # -- when it works --------------------------------------------------------------------------------
 
 
-def test_it_refreshes_what_is_due(bazaar):
+def test_it_refreshes_what_is_due(bazaar, clock):
     bazaar.create_stream_table("by_region", BY_REGION, schedule="1s", refresh_mode="differential")
     with running(bazaar) as scheduler:
         for number in range(4, 7):
             sell(bazaar, number)
-            eventually(lambda n=number: sum(row[2] for row in rows(bazaar, "by_region")) == n, SOON)
+            eventually(lambda n=number: seen(bazaar) == n, SOON, clock)
     assert scheduler.error is None
     assert [entry for entry in actions(bazaar) if entry[1] != "NO_DATA"] == [
         ("by_region", "REINITIALIZE", "SUCCEEDED"),
@@ -114,61 +130,61 @@ def test_it_refreshes_what_is_due(bazaar):
     assert lease_is_free(bazaar)
 
 
-def test_it_waits_until_something_is_due(corner):
+def test_it_waits_until_something_is_due(corner, clock):
     corner.create_stream_table("by_region", BY_REGION, schedule="3s")
     sell(corner, 4)
     with running(corner) as scheduler:
-        scheduler.until("refresh_finished")
+        scheduler.until("refresh_finished", clock=clock)
     first, second = reversed(corner.refresh_history("by_region"))
     # The moment from which it waits lies between the two of the first one.
     assert (second.started_at - first.started_at).total_seconds() >= 3
 
 
-def test_while_nothing_is_due_it_sleeps(corner):
+def test_while_nothing_is_due_it_sleeps(corner, clock):
     """With a lease of an hour there is nothing to get up for."""
     corner.set("scheduler_lease", "1h")
     diamond(corner)
     with running(corner) as scheduler:
         scheduler.until("tick_finished")
-        time.sleep(1)
+        before = clock.asked
+        eventually(lambda: clock.asked > before + 5, SOON)
         assert scheduler.count("tick_started") == 1
 
 
-def test_with_nothing_to_do_it_gets_up_to_renew_its_lease(corner):
+def test_with_nothing_to_do_it_gets_up_to_renew_its_lease(corner, clock):
     corner.set("scheduler_lease", "300ms")
     with running(corner) as scheduler:
-        scheduler.until("tick_finished", times=5)
+        scheduler.until("tick_finished", times=5, clock=clock)
 
 
 # -- what wakes it --------------------------------------------------------------------------------
 
 
-def overdue(lake: ab.Lake) -> None:
+def overdue(lake: ab.Lake, clock: ab.ManualClock) -> None:
     """A stream table that is due as soon as something changes, and a scheduler that may sleep for long."""
     lake.set("scheduler_lease", "1h")
     lake.create_stream_table("by_region", BY_REGION, schedule="1s")
-    time.sleep(1)
+    clock.advance(1)
 
 
-def slow_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks by himself any more."""
+def stop_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler that starts now is woken, or it sleeps."""
     monkeypatch.setattr(wake, "POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(wake, "LISTEN_SECONDS", 3600.0)
+    monkeypatch.setattr(wake, "RECHECK_SECONDS", 3600.0)
 
 
-def test_a_commit_of_this_process_wakes_it(bazaar, monkeypatch):
-    overdue(bazaar)
+def test_a_commit_of_this_process_wakes_it(bazaar, clock, monkeypatch):
+    overdue(bazaar, clock)
+    stop_polling(monkeypatch)
     with running(bazaar) as scheduler:
         scheduler.until("tick_finished")
-        slow_polls(monkeypatch)
-        time.sleep(1)  # the wait that began before
         sell(bazaar, 4)
-        scheduler.until("refresh_finished")
+        scheduler.until("refresh_finished", clock=clock)
     assert all_right(bazaar)
 
 
-def test_on_sqlite_it_sees_the_commit_of_another_process(corner, place):
-    overdue(corner)
+def test_on_sqlite_it_sees_the_commit_of_another_process(corner, place, clock):
+    overdue(corner, clock)
     with running(corner) as scheduler:
         scheduler.until("tick_finished")
         children = Children()
@@ -177,26 +193,26 @@ def test_on_sqlite_it_sees_the_commit_of_another_process(corner, place):
         finally:
             children.close()
         assert end.error is None
-        scheduler.until("refresh_finished")
+        scheduler.until("refresh_finished", clock=clock)
     assert all_right(corner)
 
 
-def test_on_postgresql_the_commit_of_another_process_notifies_it(place, postgres, monkeypatch):
+def test_on_postgresql_the_commit_of_another_process_notifies_it(place, postgres, clock, monkeypatch):
     catalog = postgres()
-    with duck_lake(place, catalog=catalog) as lake:
+    with duck_lake(place, catalog=catalog, clock=clock) as lake:
         stock(lake)
-        overdue(lake)
+        overdue(lake, clock)
+        stop_polling(monkeypatch)
         with running(lake) as scheduler:
             scheduler.until("tick_finished")
-            slow_polls(monkeypatch)
-            time.sleep(1)
+            eventually(lambda: listens(catalog), SOON)
             children = Children()
             try:
                 (end,) = children.run(sale_elsewhere(place, catalog))
             finally:
                 children.close()
             assert end.error is None
-            scheduler.until("refresh_finished")
+            scheduler.until("refresh_finished", clock=clock)
         assert all_right(lake)
 
 
@@ -220,13 +236,14 @@ def test_it_stops_when_it_is_told_to_and_frees_the_lease(bazaar):
     assert lease_is_free(bazaar)
 
 
-def test_told_to_stop_in_the_middle_it_finishes_the_group_and_begins_no_other(corner):
+def test_told_to_stop_in_the_middle_it_finishes_the_group_and_begins_no_other(corner, clock):
     """A chain after the diamond is a unit of its own, and is left for next time."""
     diamond(corner)
     corner.create_stream_table("copy", "SELECT regional_total FROM summary", schedule="1m")
     for each in corner.status():
         corner.alter_stream_table(each.name, schedule="1s")
     sell(corner, 4)
+    clock.advance(1)
 
     def stop(event: ab.Event) -> None:
         if event.kind == "refresh_started":
@@ -243,7 +260,14 @@ def test_told_to_stop_in_the_middle_it_finishes_the_group_and_begins_no_other(co
 
 
 @pytest.mark.crash
-def test_sigterm_in_the_middle_of_a_group_lets_it_be_published(corner, place):
+def test_sigterm_in_the_middle_of_a_group_lets_it_be_published(place):
+    """A process of its own has the machine's clock, and so has what it schedules."""
+    with duck_lake(place) as corner:
+        stock(corner)
+        _ask_to_stop_in_the_middle(corner, place)
+
+
+def _ask_to_stop_in_the_middle(corner: ab.Lake, place: Path) -> None:
     diamond(corner)
     for each in corner.status():
         corner.alter_stream_table(each.name, schedule="1s")
@@ -267,6 +291,7 @@ class Angry(Exception):
     """An observer's own."""
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("parallelism", [1, 4])
 @pytest.mark.parametrize(
     "kind", ["tick_started", "refresh_started", "refresh_finished", "group_committed", "tick_finished"]
@@ -296,11 +321,12 @@ def test_what_an_observer_raises_comes_out_of_a_tick_and_is_no_failure_of_a_refr
     check_promises(shop)
 
 
-def test_what_an_observer_raises_ends_the_loop_and_frees_the_lease(corner):
+def test_what_an_observer_raises_ends_the_loop_and_frees_the_lease(corner, clock):
     diamond(corner)
     for each in corner.status():
         corner.alter_stream_table(each.name, schedule="1s")
     sell(corner, 4)
+    clock.advance(1)
 
     def rage(event: ab.Event) -> None:
         if event.kind == "refresh_finished":
@@ -313,33 +339,36 @@ def test_what_an_observer_raises_ends_the_loop_and_frees_the_lease(corner):
     assert lease_is_free(corner)
 
 
-def test_connections_that_are_cut_do_not_end_the_loop(place, postgres, monkeypatch):
+def test_connections_that_are_cut_do_not_end_the_loop(place, postgres, clock, monkeypatch):
     catalog = postgres()
     monkeypatch.setattr(loop, "PAUSE_AFTER_LOSS", 0.1)
-    with duck_lake(place, catalog=catalog) as lake, running_through(lake) as scheduler:
+    with duck_lake(place, catalog=catalog, clock=clock) as lake, running_through(lake) as scheduler:
         for number in range(4, 9):
             cut(catalog)
-            time.sleep(0.3)
             sell_through(lake, number)
-            eventually(lambda n=number: seen(lake) == n, SOON)
+            eventually(lambda n=number: seen(lake) == n, SOON, clock)
         scheduler.end()
         assert scheduler.error is None
         check_promises(lake)
 
 
-def test_after_its_listener_was_cut_it_listens_again(place, postgres, monkeypatch):
+def test_after_its_listener_was_cut_it_listens_again(place, postgres, clock, monkeypatch):
     catalog = postgres()
-    with duck_lake(place, catalog=catalog) as lake, duck_lake(place, catalog=catalog) as other:
+    with (
+        duck_lake(place, catalog=catalog, clock=clock) as lake,
+        duck_lake(place, catalog=catalog, clock=clock) as other,
+    ):
         stock(lake)
-        overdue(lake)
+        overdue(lake, clock)
+        stop_polling(monkeypatch)
         with running(lake) as scheduler:
             scheduler.until("tick_finished")
+            eventually(lambda: listens(catalog), SOON)
             cut(catalog)
-            time.sleep(2)
-            slow_polls(monkeypatch)
-            time.sleep(1)
+            eventually(lambda: not listens(catalog), SOON)
+            eventually(lambda: listens(catalog), SOON)
             sell_through(other, 4)
-            scheduler.until("refresh_finished")
+            scheduler.until("refresh_finished", clock=clock)
 
 
 @contextmanager
@@ -359,39 +388,58 @@ def seen(lake: ab.Lake) -> int:
 
 def sell_through(lake: ab.Lake, number: int) -> None:
     """One more sale, tried until the database takes it; an attempt is applied once."""
-    for _ in range(10):
+
+    def is_sold() -> bool:
         try:
             lake.insert("sales", [(number, "north", 1, 1, 1)], attempt=f"sale {number}")
-            return
         except ab.AnabranchError:
-            time.sleep(0.1)
+            return False
+        return True
+
+    eventually(is_sold, SOON)
 
 
 def cut(catalog: str) -> None:
     """End every other connection to the catalog."""
+    ask(
+        catalog,
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+
+
+def listens(catalog: str) -> bool:
+    """Whether somebody waits for notifications."""
+    return ask(
+        catalog,
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN%'",
+    )
+
+
+def ask(catalog: str, statement: str) -> bool:
+    """Whether the count that a statement answers with is above zero."""
     engine = sqlalchemy.create_engine(catalog)
     with engine.connect() as connection:
-        connection.execute(
-            sqlalchemy.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
+        found = connection.execute(sqlalchemy.text(statement)).scalar_one()
     engine.dispose()
+    return bool(found)
 
 
-def test_a_database_that_cannot_be_reached_for_a_while_is_waited_for(corner, monkeypatch):
+def test_a_database_that_cannot_be_reached_for_a_while_is_waited_for(corner, clock, monkeypatch):
     """Nothing can be read, then nothing can be written, while it sleeps and while it works."""
     monkeypatch.setattr(loop, "PAUSE_AFTER_LOSS", 0.05)
     corner.create_stream_table("by_region", BY_REGION, schedule="1s")
-    database = corner._parts.catalog.database
+    database = corner._context.catalog.database
     lost = threading.Event()
-    whole = {name: getattr(database, name) for name in ("reading", "writing", "committing")}
+    failed: list[str] = []
+    whole = {name: getattr(database, name) for name in ("begin_read", "begin_write", "begin_commit")}
 
     def breaking(name: str):
         @contextmanager
         def transaction():
             if lost.is_set() and threading.current_thread() is not threading.main_thread():
+                failed.append(name)
                 raise ab.errors.CatalogUnavailable("gone")
             with whole[name]() as connection:
                 yield connection
@@ -405,9 +453,10 @@ def test_a_database_that_cannot_be_reached_for_a_while_is_waited_for(corner, mon
             scheduler.until("tick_finished")
             lost.set()
             sell(corner, number)
-            time.sleep(0.5)
+            before = len(failed)
+            eventually(lambda n=before: len(failed) > n + 2, SOON, clock)
             assert not scheduler.ended()
             lost.clear()
-            eventually(lambda n=number: seen(corner) == n, SOON)
+            eventually(lambda n=number: seen(corner) == n, SOON, clock)
     assert scheduler.error is None
     check_promises(corner)

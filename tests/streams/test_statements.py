@@ -18,11 +18,13 @@ from anabranch.errors import (
     UnknownTable,
     UnsupportedStatement,
 )
-from anabranch.looking.explain import StreamTableExplanation
+from anabranch.inspect.explain import StreamTableExplanation
 from anabranch.sql.script import split_statements
 from anabranch.sql.stream_statement import OPTION_TYPES, SPELLED
 from tests.engines.lakes import duck_lake
 from tests.streams.shop import BY_REGION, actions, all_right, one, rows, sell
+
+pytestmark = pytest.mark.rotating(2)
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql-statements.md"
 
@@ -217,7 +219,7 @@ def test_the_example_of_the_page_runs_as_it_stands_there(place):
     statements = split_statements(example)
     with duck_lake(place) as lake:
         for statement in statements[:-1]:
-            lake.sql(statement.in_place)
+            lake.sql(statement.padded_text)
         assert rows(lake, "by_region").total() == 3
         assert all_right(lake)
         lake.sql(statements[-1].text)

@@ -21,6 +21,8 @@ from tests.engines.lakes import duck_lake
 from tests.streams.loading import PIPELINE, define, empty, load, notices, refreshes, skips
 from tests.streams.shop import one, rows
 
+pytestmark = pytest.mark.rotating(2)
+
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FAR = datetime(9999, 12, 31, 23)  # noqa: DTZ001  west of Greenwich that is past the end of time

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import anabranch as ab
-from anabranch.storage.types import to_arrow
+from anabranch.iceberg.type_mapping import to_arrow
 from tests.tpch.schemas import SCHEMAS
 
 GENERATOR = "tpchgen-cli"

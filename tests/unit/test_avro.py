@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.storage.avro import check_avro
+from anabranch.iceberg.check_avro import check_avro
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import anabranch as ab
-from bench import duck
-from bench.rounds import change_every_table, change_orders, share_of_orders
+from bench import duckdb_peer
 from bench.tpch import QUERIES
+from bench.tpch_changes import change_every_table, change_orders, count_share_of_orders
 from tests.engines.lakes import duck_lake
-from tests.marks.forced import marked, marking_always
+from tests.position_deletes.forced import marked, marking_always
 from tests.tpch.data import generate, load
 from tests.tpch.rounds import KEYS
 
@@ -70,8 +70,8 @@ def test_another_round_draws_other_orders_and_the_same_round_the_same(data: Path
 
 
 def test_a_share_of_the_orders_is_one_at_least(unchanged: ab.Lake) -> None:
-    assert share_of_orders(unchanged, 0.01) == 45
-    assert share_of_orders(unchanged, 0.0001) == 1
+    assert count_share_of_orders(unchanged, 0.01) == 45
+    assert count_share_of_orders(unchanged, 0.0001) == 1
 
 
 def test_a_round_can_change_all_eight_tables(lake: ab.Lake) -> None:
@@ -84,9 +84,9 @@ def test_a_round_can_change_all_eight_tables(lake: ab.Lake) -> None:
 
 def test_the_peer_reads_what_is_committed_now(lake: ab.Lake, tmp_path: Path) -> None:
     change_orders(lake, 0, 20)
-    with duck.opened(lake, KEYS) as connection:
+    with duckdb_peer.open_connection(lake, KEYS) as connection:
         text = "SELECT o_orderpriority, COUNT(*) AS n FROM orders GROUP BY o_orderpriority"
-        seconds, rows = duck.computed(connection, text, tmp_path / "rows.parquet")
+        seconds, rows = duckdb_peer.measure_query(connection, text, tmp_path / "rows.parquet")
         assert seconds > 0
         expected = pc.count_distinct(lake.arrow("orders")["o_orderpriority"]).as_py()
         assert rows == expected
@@ -97,9 +97,9 @@ def test_the_peer_reads_what_is_committed_now(lake: ab.Lake, tmp_path: Path) -> 
 @pytest.mark.parametrize("query", sorted(path.stem for path in QUERIES.glob("*.sql")))
 def test_the_peer_understands_every_query(unchanged: ab.Lake, tmp_path: Path, query: str) -> None:
     text = (QUERIES / f"{query}.sql").read_text()
-    with duck.opened(unchanged, KEYS) as connection:
+    with duckdb_peer.open_connection(unchanged, KEYS) as connection:
         file = tmp_path / "rows.parquet"
-        _, rows = duck.computed(connection, text, file)
+        _, rows = duckdb_peer.measure_query(connection, text, file)
         assert pq.read_table(file).num_rows == rows
 
 
@@ -111,6 +111,6 @@ def test_the_peer_reads_no_rows_that_are_marked_as_gone(tmp_path: Path, without:
         with marking_always():
             lake.delete("orders", where="id % 3 = 0")
         assert marked(lake, "orders") == 4
-        with duck.opened(lake, ["orders"], tmp_path if without else None) as connection:
+        with duckdb_peer.open_connection(lake, ["orders"], tmp_path if without else None) as connection:
             assert (tmp_path / "orders.parquet").exists() == without
             assert connection.sql("SELECT count(*), sum(id) FROM orders").fetchall() == [(6, 27)]

@@ -8,13 +8,13 @@ from collections import namedtuple
 import pyarrow as pa
 import pytest
 
-from anabranch.ledger.remembered import Remembered
+from anabranch.commit.stage_metadata import MANIFESTS_BEFORE_MERGE, stage_edit, stage_new_table
+from anabranch.iceberg.metadata_cache import Cache
+from anabranch.iceberg.parquet_files import write_rows
+from anabranch.iceberg.table_reader import KEPT_PER_TABLE, LISTED_PER_TABLE, TableReader
+from anabranch.iceberg.warehouse import Warehouse
+from anabranch.ledger.row_cache import RowCache
 from anabranch.schema import Atomic, Column, Schema
-from anabranch.storage.cache import Cache
-from anabranch.storage.files import write_rows
-from anabranch.storage.stage import MANIFESTS_BEFORE_MERGE, stage_edit, stage_new_table
-from anabranch.storage.tables import KEPT_PER_TABLE, LISTED_PER_TABLE, TableReader
-from anabranch.storage.warehouse import Warehouse
 
 NUMBERS = Schema((Column("id", Atomic("bigint")),))
 Row = namedtuple("Row", "table_id lsn")
@@ -36,7 +36,7 @@ def appended(reader, staged, number):
 
 
 def listed(reader, staged):
-    return reader.files(reader.metadata(staged.metadata_location), staged.snapshot_id, "t")
+    return reader.list_files(reader.read_metadata(staged.metadata_location), staged.snapshot_id, "t")
 
 
 def test_a_reader_keeps_few_versions_of_a_table_however_many_were_written(reader):
@@ -47,7 +47,11 @@ def test_a_reader_keeps_few_versions_of_a_table_however_many_were_written(reader
     kept = [reader._metadata, reader._listings]
     assert [len(cache) for cache in kept] == [2 * KEPT_PER_TABLE, 2 * LISTED_PER_TABLE]
     # Of manifests only those that a version which is kept consists of.
-    manifests = {path for listing in kept[1].of(tables[0].metadata.table_uuid) for path in listing.manifests}
+    manifests = {
+        path
+        for listing in kept[1].values_of_owner(tables[0].metadata.table_uuid)
+        for path in listing.manifests
+    }
     assert len(manifests) < 2 * MANIFESTS_BEFORE_MERGE
 
 
@@ -57,14 +61,16 @@ def test_a_version_that_is_not_kept_is_read_again(reader):
         staged = appended(reader, staged, number)
         listed(reader, staged)
     assert listed(reader, first) == listed(reader, staged)[:1]
-    assert reader.metadata(first.metadata_location) == first.metadata
+    assert reader.read_metadata(first.metadata_location) == first.metadata
 
 
 def test_a_version_takes_from_the_one_before_what_both_have(reader, monkeypatch):
     staged = appended(reader, stage_new_table(reader, uuid.uuid4().hex, NUMBERS), 0)
     read = []
-    live = reader._live
-    monkeypatch.setattr(reader, "_live", lambda manifest, name: read.append(manifest) or live(manifest, name))
+    live = reader._read_manifest
+    monkeypatch.setattr(
+        reader, "_read_manifest", lambda manifest, name: read.append(manifest) or live(manifest, name)
+    )
     for number in range(1, 10):
         listed(reader, staged)
         staged = appended(reader, staged, number)
@@ -86,7 +92,7 @@ def test_files_are_listed_without_their_statistics(reader):
 
 def test_rows_of_the_ledger_are_remembered_once_per_table():
     read = []
-    remembered = Remembered(lambda row: read.append(row) or row.lsn)
+    remembered = RowCache(lambda row: read.append(row) or row.lsn)
     for lsn in range(100):
         assert [remembered(Row(table, lsn)) for table in "abab"] == [lsn] * 4
     assert len(read) == 200
@@ -115,7 +121,7 @@ def test_a_cache_gives_each_owner_the_same_room():
     cache.get("quiet", lambda: ("quiet", 0))
     for number in range(50):
         cache.get(f"busy {number}", lambda number=number: ("busy", number))
-    assert cache.of("busy") == [("busy", 49), ("busy", 48)]
-    assert cache.of("quiet") == [("quiet", 0)]
-    assert cache.of("nobody") == []
+    assert cache.values_of_owner("busy") == [("busy", 49), ("busy", 48)]
+    assert cache.values_of_owner("quiet") == [("quiet", 0)]
+    assert cache.values_of_owner("nobody") == []
     assert len(cache) == 3

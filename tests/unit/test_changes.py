@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from anabranch.errors import Damaged
-from anabranch.storage.changes import (
+from anabranch.iceberg.change_files import (
     CHANGES,
     MAX_INLINE_PIECES,
-    Piece,
-    describe,
-    pieces_between,
-    pieces_of,
-    summary_files,
+    ChangeFile,
+    read_changes_between,
+    read_snapshot_changes,
+    read_summary_files,
+    write_change_summary,
 )
-from anabranch.storage.expire import plan_expiry
-from anabranch.storage.warehouse import Warehouse
+from anabranch.iceberg.expiry import plan_expiry
+from anabranch.iceberg.warehouse import Warehouse
 
 
 @pytest.fixture
@@ -44,16 +44,17 @@ def reader(warehouse: Warehouse) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize("count", [0, 1, MAX_INLINE_PIECES, MAX_INLINE_PIECES + 1, 500])
-def test_pieces_are_read_as_they_were_described_however_many(warehouse, count):
+def test_change_files_are_read_as_they_were_described_however_many(warehouse, count):
     deletes = [(), ("file:///ü/d.parquet",)]
     pieces = [
-        Piece("+-~"[i % 3], f"file:///some where/ß-{i}.parquet", deletes[i % 7 == 3]) for i in range(count)
+        ChangeFile("+-~"[i % 3], f"file:///some where/ß-{i}.parquet", deletes[i % 7 == 3])
+        for i in range(count)
     ]
     side = f"{warehouse.uri}/t/changes/side.json"
-    text = describe(warehouse, pieces, side)
+    text = write_change_summary(warehouse, pieces, side)
     shot = snapshot(1, None, text)
-    assert pieces_of(reader(warehouse), None, shot, "t") == pieces
-    needed = summary_files(warehouse, shot, "t")
+    assert read_snapshot_changes(reader(warehouse), None, shot, "t") == pieces
+    needed = read_summary_files(warehouse, shot, "t")
     assert [path for path in needed if path != side] == [
         path for piece in pieces for path in (piece.path, *piece.deletes)
     ]
@@ -62,8 +63,10 @@ def test_pieces_are_read_as_they_were_described_however_many(warehouse, count):
 
 
 def test_a_replacement_by_another_client_changed_nothing(warehouse):
-    assert pieces_of(reader(warehouse), None, snapshot(1, None, None, Operation.REPLACE), "t") == []
-    assert summary_files(warehouse, snapshot(1, None, None), "t") == []
+    assert (
+        read_snapshot_changes(reader(warehouse), None, snapshot(1, None, None, Operation.REPLACE), "t") == []
+    )
+    assert read_summary_files(warehouse, snapshot(1, None, None), "t") == []
 
 
 @pytest.mark.parametrize(
@@ -80,26 +83,29 @@ def test_a_replacement_by_another_client_changed_nothing(warehouse):
 )
 def test_a_summary_that_cannot_be_read_is_damage(warehouse, text):
     with pytest.raises(Damaged) as caught:
-        pieces_of(reader(warehouse), None, snapshot(1, None, text), "orders")
+        read_snapshot_changes(reader(warehouse), None, snapshot(1, None, text), "orders")
     assert caught.value.code == "AB402"
     assert '"orders"' in caught.value.message
 
 
-def test_the_pieces_between_two_snapshots_are_those_of_the_steps_between(warehouse):
-    texts = {number: describe(warehouse, [Piece("+", f"file:///{number}")], "unused") for number in (1, 2, 3)}
+def test_the_change_files_between_two_snapshots_are_those_of_the_steps_between(warehouse):
+    texts = {
+        number: write_change_summary(warehouse, [ChangeFile("+", f"file:///{number}")], "unused")
+        for number in (1, 2, 3)
+    }
     shots = {number: snapshot(number, number - 1 or None, text) for number, text in texts.items()}
     metadata = SimpleNamespace(snapshot_by_id=shots.get)
 
     live = {None: (), 1: ("x",), 2: ("x", "y"), 3: ("y", "z")}
     looking = SimpleNamespace(
         warehouse=warehouse,
-        files=lambda metadata, number, name: [
+        list_files=lambda metadata, number, name: [
             SimpleNamespace(path=path, deletes=()) for path in live[number]
         ],
     )
 
     def between(since: int | None, until: int | None) -> list[tuple[str, str]]:
-        return [(p.sign, p.path) for p in pieces_between(looking, metadata, since, until, "t")]
+        return [(p.sign, p.path) for p in read_changes_between(looking, metadata, since, until, "t")]
 
     assert between(1, 3) == [("+", "file:///2"), ("+", "file:///3")]
     assert between(3, 3) == []

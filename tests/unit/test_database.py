@@ -15,7 +15,7 @@ from anabranch.clock import ManualClock
 from anabranch.errors import AnabranchError, CatalogUnavailable, InvalidLocation, LakeTooNew
 from anabranch.failpoints import FailpointReached, Failpoints
 from anabranch.ledger.database import Database
-from anabranch.ledger.migrations import every_migration, migrate
+from anabranch.ledger.migrations import migrate, read_migrations
 
 SECOND = timedelta(seconds=1)
 
@@ -92,14 +92,14 @@ def test_an_open_lake_does_not_show_its_password(postgres, tmp_path):
     assert SECRET in url
     with ab.connect(tmp_path / "lake", catalog=url) as lake:
         lake.create_table("t", "id BIGINT")
-        parts = lake._parts
-        database = parts.catalog.database
-        shown = [lake, parts, parts.catalog, database, database.engine, lake.tables(), lake.commits()]
-        shown += [lake.snapshot(), lake.transaction(), parts.catalog.moment()]
+        context = lake._context
+        database = context.catalog.database
+        shown = [lake, context, context.catalog, database, database.engine, lake.tables(), lake.commits()]
+        shown += [lake.snapshot(), lake.transaction(), context.catalog.lake_version()]
         for value in shown:
             assert SECRET not in repr(value)
             assert SECRET not in str(value)
-        assert SECRET not in parts.catalog.database.shown()
+        assert SECRET not in context.catalog.database.format_url()
 
 
 # -- transactions ---------------------------------------------------------------------------------
@@ -113,30 +113,30 @@ def database(tmp_path):
 
 
 def test_what_a_writer_wrote_is_there_after_it_and_not_after_its_failure(database):
-    with database.writing() as connection:
+    with database.begin_write() as connection:
         connection.execute(text("CREATE TABLE t (a INTEGER)"))
         connection.execute(text("INSERT INTO t VALUES (1)"))
 
     def fail() -> None:
-        with database.writing() as connection:
+        with database.begin_write() as connection:
             connection.execute(text("INSERT INTO t VALUES (2)"))
             raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
         fail()
-    with database.reading() as connection:
+    with database.begin_read() as connection:
         assert connection.scalars(text("SELECT a FROM t")).all() == [1]
 
 
 def test_a_reader_sees_one_moment_and_blocks_no_writer(database):
-    with database.writing() as connection:
+    with database.begin_write() as connection:
         connection.execute(text("CREATE TABLE t (a INTEGER)"))
-    with database.reading() as reader:
+    with database.begin_read() as reader:
         assert reader.scalar(text("SELECT count(*) FROM t")) == 0
-        with database.writing() as writer:
+        with database.begin_write() as writer:
             writer.execute(text("INSERT INTO t VALUES (1)"))
         assert reader.scalar(text("SELECT count(*) FROM t")) == 0
-    with database.reading() as reader:
+    with database.begin_read() as reader:
         assert reader.scalar(text("SELECT count(*) FROM t")) == 1
 
 
@@ -144,7 +144,7 @@ def test_a_second_writer_waits_and_then_gives_up_with_a_clear_error(database):
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with database.writing():
+        with database.begin_write():
             entered.set()
             leave.wait(60)
 
@@ -153,11 +153,11 @@ def test_a_second_writer_waits_and_then_gives_up_with_a_clear_error(database):
     entered.wait(60)
     try:
         with pytest.raises(CatalogUnavailable, match="catalog_timeout"):
-            database.writing().__enter__()
+            database.begin_write().__enter__()
     finally:
         leave.set()
         holder.join()
-    with database.writing():
+    with database.begin_write():
         pass
 
 
@@ -165,7 +165,7 @@ def test_a_second_writer_waits_and_then_gives_up_with_a_clear_error(database):
 
 
 def test_migrations_are_applied_once_and_are_numbered_without_gaps(database):
-    steps = every_migration()
+    steps = read_migrations()
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     assert migrate(database, ManualClock(), Failpoints()) == steps
     assert migrate(database, ManualClock(), Failpoints()) == []
@@ -174,13 +174,13 @@ def test_migrations_are_applied_once_and_are_numbered_without_gaps(database):
 def test_a_migration_that_breaks_off_leaves_nothing(database):
     with pytest.raises(FailpointReached):
         migrate(database, ManualClock(), Failpoints.from_text("migrate.inside=raise"))
-    with database.reading() as connection:
+    with database.begin_read() as connection:
         assert connection.scalars(text("SELECT name FROM sqlite_master")).all() == []
-    assert migrate(database, ManualClock(), Failpoints()) == every_migration()
+    assert migrate(database, ManualClock(), Failpoints()) == read_migrations()
 
 
 def test_a_lake_of_a_later_release_is_refused(tmp_path):
-    with ab.connect(tmp_path / "lake") as lake, lake._parts.catalog.database.writing() as connection:
+    with ab.connect(tmp_path / "lake") as lake, lake._context.catalog.database.begin_write() as connection:
         connection.execute(text("INSERT INTO anabranch_migrations VALUES (9999, 'tomorrow', 0)"))
     with pytest.raises(LakeTooNew) as caught:
         ab.connect(tmp_path / "lake")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.durations import MAX_DURATION, parse_duration, show_duration
+from anabranch.durations import MAX_DURATION, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_is_no_duration_is_refused(text):
 @given(st.integers(0, int(MAX_DURATION.total_seconds() * 1000)))
 def test_a_shown_duration_reads_back(milliseconds):
     length = timedelta(milliseconds=milliseconds)
-    assert parse_duration(show_duration(length)) == length
+    assert parse_duration(format_duration(length)) == length
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_a_shown_duration_reads_back(milliseconds):
     [(0, "0s"), (5400, "1h30m"), (0.25, "250ms"), (86_400, "1d"), (90_061.001, "1d1h1m1s1ms")],
 )
 def test_a_duration_is_shown_as_short_as_can_be(seconds, text):
-    assert show_duration(timedelta(seconds=seconds)) == text
+    assert format_duration(timedelta(seconds=seconds)) == text

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from anabranch.events import KINDS, Event, ignore
+from anabranch.events import KINDS, Event, ignore_event
 
 SPEC_KINDS = {
     "tick_started",
@@ -23,7 +23,7 @@ SPEC_KINDS = {
 def test_an_event_of_every_kind_can_be_made(kind):
     event = Event(kind, tables=("orders",), detail={"lsn": 3})
     assert (event.kind, event.stream_table, event.tables) == (kind, None, ("orders",))
-    assert ignore(event) is None
+    assert ignore_event(event) is None
 
 
 def test_the_kinds_of_the_spec_are_there():

@@ -14,8 +14,8 @@ from anabranch.failpoints import Failpoints
 from anabranch.ledger import leases, ledger, pins
 from anabranch.ledger.database import Database
 from anabranch.ledger.migrations import migrate
-from anabranch.ledger.moments import from_micros, to_micros
 from anabranch.ledger.records import Fence
+from anabranch.ledger.timestamps import from_micros, to_micros
 from anabranch.names import TableName
 from anabranch.schema import Atomic, Column, Schema
 
@@ -30,7 +30,7 @@ MINUTE = timedelta(minutes=1)
 def connection(tmp_path):
     database = Database(f"sqlite:///{tmp_path}/catalog.db", timeout=timedelta(seconds=1))
     migrate(database, ManualClock(), Failpoints())
-    with database.writing() as opened:
+    with database.begin_write() as opened:
         ledger.ensure_lake(opened, "1" * 32, "file:///lake")
         yield opened
     database.close()
@@ -38,8 +38,8 @@ def connection(tmp_path):
 
 def number(connection, minutes=0, attempt=None):
     """The next lsn, some minutes after noon."""
-    attempt = attempt or f"attempt {ledger.current_lsn(connection) + 1}"
-    return ledger.next_lsn(connection, attempt=attempt, kind="write", now=NOON + minutes * MINUTE)
+    attempt = attempt or f"attempt {ledger.read_current_lsn(connection) + 1}"
+    return ledger.take_next_lsn(connection, attempt=attempt, kind="write", now=NOON + minutes * MINUTE)
 
 
 def create(connection, name, table_id, schema=NARROW):
@@ -77,57 +77,57 @@ def version(connection, table_id, lsn, snapshot, rows, schema=NARROW, location="
 
 def test_a_lake_is_entered_once(connection):
     assert ledger.ensure_lake(connection, "2" * 32, "file:///other") == "file:///lake"
-    assert ledger.warehouse_of(connection) == "file:///lake"
-    assert (ledger.current_lsn(connection), ledger.floor_lsn(connection)) == (0, 0)
+    assert ledger.read_warehouse(connection) == "file:///lake"
+    assert (ledger.read_current_lsn(connection), ledger.read_floor_lsn(connection)) == (0, 0)
 
 
 def test_lsns_count_up_and_remember_their_attempt(connection):
     assert [number(connection) for _ in range(3)] == [1, 2, 3]
-    assert ledger.current_lsn(connection) == 3
-    assert ledger.lsn_of_attempt(connection, "attempt 2") == 2
-    assert ledger.lsn_of_attempt(connection, "attempt 4") is None
+    assert ledger.read_current_lsn(connection) == 3
+    assert ledger.read_attempt_lsn(connection, "attempt 2") == 2
+    assert ledger.read_attempt_lsn(connection, "attempt 4") is None
 
 
 def test_commits_are_remembered_with_their_time_newest_first(connection):
     for minutes in (0, 5, 5):
         number(connection, minutes)
-    commits = ledger.recent_commits(connection, 2)
+    commits = ledger.read_recent_commits(connection, 2)
     assert [(commit.lsn, commit.committed_at) for commit in commits] == [
         (3, NOON + 5 * MINUTE),
         (2, NOON + 5 * MINUTE),
     ]
-    assert ledger.commit_at(connection, 1).committed_at == NOON
-    assert ledger.commit_at(connection, 9) is None
+    assert ledger.read_commit(connection, 1).committed_at == NOON
+    assert ledger.read_commit(connection, 9) is None
 
 
 @pytest.mark.parametrize(("minutes", "lsn"), [(-1, 0), (0, 1), (4, 1), (5, 3), (99, 3)])
 def test_the_newest_lsn_before_a_time(connection, minutes, lsn):
     for at in (0, 5, 5):
         number(connection, at)
-    assert ledger.lsn_before(connection, NOON + minutes * MINUTE) == lsn
+    assert ledger.read_lsn_before(connection, NOON + minutes * MINUTE) == lsn
 
 
 def test_the_floor_rises_and_never_sinks(connection):
     ledger.raise_floor(connection, 5)
     ledger.raise_floor(connection, 3)
-    assert ledger.floor_lsn(connection) == 5
+    assert ledger.read_floor_lsn(connection) == 5
     ledger.raise_floor(connection, 6)
-    assert ledger.floor_lsn(connection) == 6
+    assert ledger.read_floor_lsn(connection) == 6
 
 
 def test_forgetting_commits_keeps_those_from_the_floor_on(connection):
     for _ in range(4):
         number(connection)
     ledger.forget_commits(connection, 3)
-    assert [commit.lsn for commit in ledger.recent_commits(connection, 9)] == [4, 3]
-    assert ledger.lsn_of_attempt(connection, "attempt 2") == 2
+    assert [commit.lsn for commit in ledger.read_recent_commits(connection, 9)] == [4, 3]
+    assert ledger.read_attempt_lsn(connection, "attempt 2") == 2
 
 
 def test_attempts_are_forgotten_by_their_age(connection):
     for at in (0, 5, 10):
         number(connection, at)
     ledger.forget_attempts(connection, NOON + 5 * MINUTE)
-    found = [ledger.lsn_of_attempt(connection, f"attempt {lsn}") for lsn in (1, 2, 3)]
+    found = [ledger.read_attempt_lsn(connection, f"attempt {lsn}") for lsn in (1, 2, 3)]
     assert found == [None, 2, 3]
 
 
@@ -147,7 +147,7 @@ def test_a_table_is_seen_at_every_lsn_as_it_was_then(connection):
     ledger.drop_table(connection, "a" * 32, number(connection))  # lsn 5
 
     def seen(lsn):
-        versions = ledger.moment_at(connection, lsn).versions
+        versions = ledger.lake_version_at(connection, lsn).versions
         return {str(name): (v.lsn, v.snapshot_id, v.rows, len(v.schema)) for name, v in versions.items()}
 
     assert seen(0) == {}
@@ -156,25 +156,25 @@ def test_a_table_is_seen_at_every_lsn_as_it_was_then(connection):
     assert seen(3) == {"sales.orders": (2, 11, 5, 1), "lines": (3, None, 0, 1)}
     assert seen(4) == {"sales.orders": (4, 12, 7, 2), "lines": (3, None, 0, 1)}
     assert seen(5) == {"lines": (3, None, 0, 1)}
-    assert ledger.versions_of(connection, "a" * 32) == [(1, None), (2, 11), (4, 12)]
+    assert ledger.read_versions(connection, "a" * 32) == [(1, None), (2, 11), (4, 12)]
 
 
 def test_the_newest_moment_is_the_moment_at_the_newest_lsn(connection):
     create(connection, ORDERS, "a" * 32, WIDE)
     version(connection, "a" * 32, number(connection), 11, 5, WIDE, location="a/1")
-    newest = ledger.newest_moment(connection, ledger.read_tables(connection))
-    assert newest == ledger.moment_at(connection, 2)
+    newest = ledger.newest_lake_version(connection, ledger.read_tables(connection))
+    assert newest == ledger.lake_version_at(connection, 2)
     assert newest.version(ORDERS).schema == WIDE
     assert newest.version(ORDERS).metadata_location == "a/1"
 
 
 def test_an_unknown_table_is_named_with_what_was_probably_meant(connection):
     create(connection, LINES, "a" * 32)
-    moment = ledger.moment_at(connection, 1)
+    lake_version = ledger.lake_version_at(connection, 1)
     with pytest.raises(UnknownTable, match='did you mean "lines"'):
-        moment.version(TableName.parse("line"))
+        lake_version.version(TableName.parse("line"))
     with pytest.raises(UnknownTable) as caught:
-        moment.version(TableName.parse("zebra"))
+        lake_version.version(TableName.parse("zebra"))
     assert caught.value.hint is None
 
 
@@ -184,12 +184,12 @@ def test_a_name_can_be_used_again_after_a_drop(connection):
     assert ledger.delete_pointer(connection, ORDERS, f"{'a' * 32}/0")
     ledger.drop_table(connection, "a" * 32, number(connection))  # lsn 2
     create(connection, ORDERS, "b" * 32)  # lsn 3
-    ids = [v.table_id[0] for lsn in (1, 3) for v in ledger.moment_at(connection, lsn).versions.values()]
+    ids = [v.table_id[0] for lsn in (1, 3) for v in ledger.lake_version_at(connection, lsn).versions.values()]
     assert ids == ["a", "b"]
-    assert ledger.dropped_tables(connection) == [("a" * 32, 2, f"{'a' * 32}/0")]
+    assert ledger.read_dropped_tables(connection) == [("a" * 32, 2, f"{'a' * 32}/0")]
     ledger.forget_table(connection, "a" * 32)
-    assert ledger.dropped_tables(connection) == []
-    assert ledger.moment_at(connection, 1).versions == {}
+    assert ledger.read_dropped_tables(connection) == []
+    assert ledger.lake_version_at(connection, 1).versions == {}
 
 
 def test_forgetting_versions_leaves_the_others(connection):
@@ -197,7 +197,7 @@ def test_forgetting_versions_leaves_the_others(connection):
     for snapshot in (11, 12):
         version(connection, "a" * 32, number(connection), snapshot, 1)
     ledger.forget_versions(connection, "a" * 32, [1, 2])
-    assert ledger.versions_of(connection, "a" * 32) == [(3, 12)]
+    assert ledger.read_versions(connection, "a" * 32) == [(3, 12)]
 
 
 # -- pointers -------------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ def test_forgetting_versions_leaves_the_others(connection):
 def test_a_pointer_swings_only_from_where_it_is_expected(connection):
     create(connection, ORDERS, "a" * 32)
     first = f"{'a' * 32}/0"
-    assert not ledger.swing_pointer(connection, ORDERS, "elsewhere", "a/1")
-    assert not ledger.swing_pointer(connection, LINES, first, "a/1")
-    assert ledger.swing_pointer(connection, ORDERS, first, "a/1")
-    assert not ledger.swing_pointer(connection, ORDERS, first, "a/2")
+    assert not ledger.swap_pointer(connection, ORDERS, "elsewhere", "a/1")
+    assert not ledger.swap_pointer(connection, LINES, first, "a/1")
+    assert ledger.swap_pointer(connection, ORDERS, first, "a/1")
+    assert not ledger.swap_pointer(connection, ORDERS, first, "a/2")
     assert not ledger.delete_pointer(connection, ORDERS, first)
     assert ledger.delete_pointer(connection, ORDERS, "a/1")
     assert not ledger.delete_pointer(connection, ORDERS, "a/1")
@@ -217,16 +217,16 @@ def test_a_pointer_swings_only_from_where_it_is_expected(connection):
 
 def test_a_pointer_that_somebody_else_moved_is_noticed(connection):
     create(connection, ORDERS, "a" * 32)
-    assert [record.moved for record in ledger.read_tables(connection)] == [False]
-    assert ledger.foreign_pointers(connection) == []
-    ledger.swing_pointer(connection, ORDERS, f"{'a' * 32}/0", "theirs/1")
+    assert [record.has_foreign_commit for record in ledger.read_tables(connection)] == [False]
+    assert ledger.read_foreign_pointers(connection) == []
+    ledger.swap_pointer(connection, ORDERS, f"{'a' * 32}/0", "theirs/1")
     ledger.create_pointer(connection, LINES, "theirs/2")
-    assert [(r.moved, r.pointer) for r in ledger.read_tables(connection)] == [(True, "theirs/1")]
-    assert ledger.foreign_pointers(connection) == [("main", "lines", "theirs/2")]
-    ledger.move_head(connection, "a" * 32, "theirs/1")
-    assert [record.moved for record in ledger.read_tables(connection)] == [False]
+    assert [(r.has_foreign_commit, r.pointer) for r in ledger.read_tables(connection)] == [(True, "theirs/1")]
+    assert ledger.read_foreign_pointers(connection) == [("main", "lines", "theirs/2")]
+    ledger.update_metadata_location(connection, "a" * 32, "theirs/1")
+    assert [record.has_foreign_commit for record in ledger.read_tables(connection)] == [False]
     ledger.delete_pointer(connection, ORDERS, "theirs/1")
-    assert [(r.moved, r.pointer) for r in ledger.read_tables(connection)] == [(True, None)]
+    assert [(r.has_foreign_commit, r.pointer) for r in ledger.read_tables(connection)] == [(True, None)]
 
 
 # -- pins, leases, settings, garbage --------------------------------------------------------------
@@ -235,21 +235,21 @@ def test_a_pointer_that_somebody_else_moved_is_noticed(connection):
 def test_the_lowest_pin_holds_until_it_is_let_go_or_runs_out(connection):
     def pin(name, lsn, minutes):
         until = None if minutes is None else NOON + minutes * MINUTE
-        pins.pin(connection, pin=name, lsn=lsn, kind="snapshot", holder="me", expires_at=until)
+        pins.store_pin(connection, pin=name, lsn=lsn, kind="snapshot", holder="me", expires_at=until)
 
-    assert pins.lowest_pin(connection, NOON) is None
+    assert pins.read_lowest_pin(connection, NOON) is None
     pin("a", 3, 5)
     pin("b", 2, 1)
     pin("c", 7, None)
-    assert pins.lowest_pin(connection, NOON) == 2
-    assert pins.lowest_pin(connection, NOON + MINUTE) == 2
-    assert pins.lowest_pin(connection, NOON + 2 * MINUTE) == 3
-    assert pins.lowest_pin(connection, NOON) == 3  # what ran out is gone
+    assert pins.read_lowest_pin(connection, NOON) == 2
+    assert pins.read_lowest_pin(connection, NOON + MINUTE) == 2
+    assert pins.read_lowest_pin(connection, NOON + 2 * MINUTE) == 3
+    assert pins.read_lowest_pin(connection, NOON) == 3  # what ran out is gone
     pin("a", 3, 60)
-    assert pins.lowest_pin(connection, NOON + 10 * MINUTE) == 3
-    pins.unpin(connection, "a")
-    pins.unpin(connection, "a")
-    assert pins.lowest_pin(connection, NOON + 10_000 * MINUTE) == 7
+    assert pins.read_lowest_pin(connection, NOON + 10 * MINUTE) == 3
+    pins.remove_pin(connection, "a")
+    pins.remove_pin(connection, "a")
+    assert pins.read_lowest_pin(connection, NOON + 10_000 * MINUTE) == 7
 
 
 def test_a_lease_has_one_holder_and_a_term_that_grows_with_each_new_one(connection):
@@ -262,23 +262,23 @@ def test_a_lease_has_one_holder_and_a_term_that_grows_with_each_new_one(connecti
     assert take("two", 1) is None
     assert take("one", 4) == first
     assert take("two", 8) is None
-    assert leases.holds(connection, first)
+    assert leases.is_fence_valid(connection, first)
     second = take("two", 9)
     assert second == Fence("tick", 2)
-    assert not leases.holds(connection, first)
+    assert not leases.is_fence_valid(connection, first)
     leases.release_lease(connection, first)  # no longer theirs
     assert take("one", 10) is None
     leases.release_lease(connection, second)
     assert take("one", 10) == Fence("tick", 3)
-    assert not leases.holds(connection, Fence("other", 1))
+    assert not leases.is_fence_valid(connection, Fence("other", 1))
 
 
 def test_settings_are_stored_and_stored_again(connection):
-    assert ledger.stored_settings(connection) == {}
+    assert ledger.read_settings(connection) == {}
     ledger.store_setting(connection, "a", "1")
     ledger.store_setting(connection, "a", "2")
     ledger.store_setting(connection, "b", "3")
-    assert ledger.stored_settings(connection) == {"a": "2", "b": "3"}
+    assert ledger.read_settings(connection) == {"a": "2", "b": "3"}
 
 
 def test_garbage_is_marked_since_when_and_unmarked(connection):

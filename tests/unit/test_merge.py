@@ -12,15 +12,16 @@ import pytest
 from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
+from anabranch.engine.local.columns import Columns
+from anabranch.engine.local.locate_rows import LOOSE_ROWS, ChangeSize, change_size, find_rows, look_for_rows
 from anabranch.errors import Damaged
+from anabranch.iceberg.change_files import ChangeFile, SignedFiles
+from anabranch.iceberg.parquet_files import FileRef, Layout, Removal, added_rows, write_rows
+from anabranch.iceberg.small_changes import read_small_change
+from anabranch.iceberg.warehouse import Warehouse
+from anabranch.names import WEIGHT
 from anabranch.schema import Schema
 from anabranch.sql.ddl import parse_schema
-from anabranch.storage.changes import Piece, Signed
-from anabranch.storage.columns import Columns
-from anabranch.storage.files import WEIGHT, FileRef, Layout, Removal, added_rows, write_rows
-from anabranch.storage.merge import LOOSE_ROWS, ChangeSize, change_size, find_rows, look_for_rows
-from anabranch.storage.small import small_change
-from anabranch.storage.warehouse import Warehouse
 
 FIELDS = IcebergSchema(
     NestedField(1, "k", LongType()), NestedField(2, "s", StringType()), NestedField(3, "x", DoubleType())
@@ -34,7 +35,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.warehouse = Warehouse(folder.as_uri())
-        self.layout = Layout.of(FIELDS)
+        self.layout = Layout.from_schema(FIELDS)
         self._folder = folder.as_uri()
         self._number = 0
         self.columns = Columns(lambda: 1 << 30)
@@ -146,16 +147,16 @@ def test_rows_are_added_as_often_as_their_weight_says() -> None:
 
 def signed(
     plus: Sequence[FileRef] = (), minus: Sequence[FileRef] = (), weighted: Sequence[str] = ()
-) -> Signed:
-    files = [Piece("+", file.path) for file in plus] + [Piece("-", file.path) for file in minus]
-    return Signed.of([*files, *(Piece("~", path) for path in weighted)])
+) -> SignedFiles:
+    files = [ChangeFile("+", file.path) for file in plus] + [ChangeFile("-", file.path) for file in minus]
+    return SignedFiles.from_change_files([*files, *(ChangeFile("~", path) for path in weighted)])
 
 
 def test_a_small_change_is_added_up_here(place: Place) -> None:
     schema = parse_schema("k BIGINT, s STRING, x DOUBLE")
     plus, minus = place.file([(1, "a", 1.0), (2, None, NAN)]), place.file([(1, "a", 1.0), (3, "c", 0.0)])
     weighted = place.change([(2, None, NAN, 1), (3, "c", -0.0, 1)])
-    found = small_change(place.warehouse, signed([plus], [minus], weighted), schema)
+    found = read_small_change(place.warehouse, signed([plus], [minus], weighted), schema)
     assert found is not None
     assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 2}]
 
@@ -163,7 +164,7 @@ def test_a_small_change_is_added_up_here(place: Place) -> None:
 def test_a_file_that_came_and_went_leaves_nothing(place: Place) -> None:
     file, other = place.file([(1, "a", 1.0)]), place.file([(2, "b", 1.0)])
     schema = parse_schema("k BIGINT, s STRING, x DOUBLE")
-    found = small_change(place.warehouse, signed([file, other], [file]), schema)
+    found = read_small_change(place.warehouse, signed([file, other], [file]), schema)
     assert found is not None
     assert found.select(["k", WEIGHT]).to_pylist() == [{"k": 2, WEIGHT: 1}]
 
@@ -171,11 +172,11 @@ def test_a_file_that_came_and_went_leaves_nothing(place: Place) -> None:
 def test_only_the_columns_that_are_read_are_compared(place: Place) -> None:
     schema = Schema(parse_schema("k BIGINT, s STRING").columns[:1])
     change = place.change([(1, "a", 1.0, -1), (1, "b", 1.0, 1), (2, "c", 1.0, 1)])
-    found = small_change(place.warehouse, signed(weighted=change), schema)
+    found = read_small_change(place.warehouse, signed(weighted=change), schema)
     assert found is not None
     assert found.to_pylist() == [{"k": 2, WEIGHT: 1}]
 
 
 def test_rows_with_lists_are_left_to_the_engine(place: Place) -> None:
     schema = parse_schema("k ARRAY<INT>")
-    assert small_change(place.warehouse, signed([place.file([(1, "a", 1.0)])]), schema) is None
+    assert read_small_change(place.warehouse, signed([place.file([(1, "a", 1.0)])]), schema) is None

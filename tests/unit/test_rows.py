@@ -24,8 +24,8 @@ from anabranch.errors import (
     UnknownColumn,
     UnsupportedType,
 )
+from anabranch.iceberg.input_rows import input_column_names, rows_to_arrow
 from anabranch.schema import Array, Atomic, Column, Decimal, Map, Schema, Struct, Type
-from anabranch.storage.rows import given_columns, rows_to_arrow
 
 BIGINT, TEXT = Atomic("bigint"), Atomic("string")
 PAIR = Schema((Column("id", BIGINT), Column("Name", TEXT)))
@@ -467,7 +467,7 @@ def test_a_column_of_their_own_needs_one_type():
     ids=str,
 )
 def test_the_columns_that_rows_have_are_known(rows, names):
-    assert given_columns(rows, PAIR) == names
+    assert input_column_names(rows, PAIR) == names
 
 
 # -- Arrow ----------------------------------------------------------------------------------------

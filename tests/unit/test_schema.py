@@ -9,7 +9,7 @@ from hypothesis import given
 from pyspark.sql.types import StructType
 
 from anabranch.errors import InvalidName, InvalidSchema, UnsupportedType
-from anabranch.ledger.records import read_schema, show_schema
+from anabranch.ledger.records import format_schema, parse_schema
 from anabranch.schema import (
     ATOMIC_NAMES,
     MAX_COLUMNS,
@@ -31,7 +31,7 @@ INT, TEXT = Atomic("int"), Atomic("string")
 @given(SCHEMAS)
 def test_a_schema_survives_its_json_form(schema):
     assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
-    assert read_schema(show_schema(schema)) == schema
+    assert parse_schema(format_schema(schema)) == schema
 
 
 @given(SCHEMAS)

@@ -153,13 +153,13 @@ def test_a_setting_stays_in_the_lake(place, monkeypatch):
         lake.set("commit_retries", 1)
         lake.set("commit_retries", 5)
     with ab.connect(place) as lake:
-        settings = lake._parts.settings
+        settings = lake._context.settings
         assert (settings["commit_retries"], settings["snapshot_retention"]) == (5, timedelta(days=2))
     with ab.connect(place, commit_retries=6) as lake:
-        assert lake._parts.settings["commit_retries"] == 6
+        assert lake._context.settings["commit_retries"] == 6
     monkeypatch.setenv("ANABRANCH_COMMIT_RETRIES", "8")
     with ab.connect(place) as lake:
-        assert lake._parts.settings["commit_retries"] == 8
+        assert lake._context.settings["commit_retries"] == 8
 
 
 def test_a_lake_is_not_created_with_a_wrong_setting(place, monkeypatch):

@@ -12,16 +12,16 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from anabranch.errors import ForeignFormat
-from anabranch.schema import Array, Atomic, Column, Map, Schema, Struct
-from anabranch.storage.files import Layout
-from anabranch.storage.types import (
+from anabranch.iceberg.parquet_files import Layout
+from anabranch.iceberg.type_mapping import (
     from_arrow,
     from_iceberg,
     has_collections,
-    stored_arrow,
+    stored_arrow_schema,
     to_arrow,
     to_iceberg,
 )
+from anabranch.schema import Array, Atomic, Column, Map, Schema, Struct
 from tests.unit.types_strategies import SCHEMAS
 
 
@@ -41,12 +41,12 @@ def test_what_iceberg_says_is_a_schema_that_it_would_say_again(schema):
 def test_field_ids_are_unique_and_every_leaf_has_one(schema):
     fields = to_iceberg(schema)
     assert len(fields.field_ids) == len(set(fields.field_ids))
-    assert set(Layout.of(fields).field_ids) == set(schema.names)
+    assert set(Layout.from_schema(fields).field_ids) == set(schema.names)
 
 
 @given(SCHEMAS)
 def test_files_may_hold_null_everywhere_and_keep_their_field_ids(schema):
-    stored = stored_arrow(to_iceberg(schema))
+    stored = stored_arrow_schema(to_iceberg(schema))
     assert stored.names == list(schema.names)
 
     def check(field: pa.Field, *, key: bool = False) -> None:

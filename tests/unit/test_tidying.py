@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch.iceberg.parquet_files import FileRef
 from anabranch.names import TableName
-from anabranch.read.view import live_files
-from anabranch.storage.files import FileRef
-from anabranch.write.rewrite import MANY_FILES, worth_compacting
+from anabranch.read.scan_tables import list_live_files
+from anabranch.write.row_level_writes import MANY_FILES, is_worth_compacting
 
 
 def file(size: int, rows: int = 1_000, marked: int = 0) -> FileRef:
@@ -20,12 +20,12 @@ def file(size: int, rows: int = 1_000, marked: int = 0) -> FileRef:
 
 
 def test_what_is_worth_it() -> None:
-    assert not worth_compacting([])
-    assert not worth_compacting([file(100)] * (MANY_FILES - 1))
-    assert worth_compacting([file(100)] * MANY_FILES)
-    assert not worth_compacting([file(60 << 20)] * MANY_FILES)
-    assert worth_compacting([file(60 << 20, 1_000, 21)])
-    assert not worth_compacting([file(60 << 20, 1_000, 20)])
+    assert not is_worth_compacting([])
+    assert not is_worth_compacting([file(100)] * (MANY_FILES - 1))
+    assert is_worth_compacting([file(100)] * MANY_FILES)
+    assert not is_worth_compacting([file(60 << 20)] * MANY_FILES)
+    assert is_worth_compacting([file(60 << 20, 1_000, 21)])
+    assert not is_worth_compacting([file(60 << 20, 1_000, 20)])
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def lake(tmp_path: Path) -> Any:
 
 
 def files_of(lake: ab.Lake, name: str) -> int:
-    parts = lake._parts
-    return len(live_files(parts, parts.catalog.moment().version(TableName.parse(name))))
+    context = lake._context
+    return len(list_live_files(context, context.catalog.lake_version().version(TableName.parse(name))))
 
 
 def test_many_small_files_become_one_and_the_rows_stay(lake: ab.Lake) -> None:
@@ -67,6 +67,6 @@ def test_a_writer_who_is_faster_wins(lake: ab.Lake, monkeypatch: pytest.MonkeyPa
     def overtaken(*_: object) -> None:
         raise ab.errors.WriteConflict("somebody was faster")
 
-    monkeypatch.setattr("anabranch.upkeep.compact", overtaken)
+    monkeypatch.setattr("anabranch.maintain.compact.compact", overtaken)
     assert lake.maintain().tables_compacted == 0
     assert files_of(lake, "often") == MANY_FILES + 1

@@ -9,9 +9,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import InvalidLocation
-from anabranch.paths import same_path
-from anabranch.storage.location import MAX_LOCATION_LENGTH, warehouse_uri
-from anabranch.storage.warehouse import StoredFile, Warehouse
+from anabranch.iceberg.location import MAX_LOCATION_LENGTH, warehouse_uri
+from anabranch.iceberg.warehouse import StoredFile, Warehouse
+from anabranch.paths import normalise_path
 
 STRANGE_BUT_GOOD = [
     "plain",
@@ -151,29 +151,29 @@ def test_a_catalog_knows_its_lake(tmp_path):
     ],
 )
 def test_a_path_of_spark_is_recognised(spark, ours):
-    assert same_path(spark) == ours
+    assert normalise_path(spark) == ours
 
 
 def test_files_are_written_listed_read_and_deleted(tmp_path):
     warehouse = Warehouse(f"file://{tmp_path}/w h")
     base = warehouse.table_location("abc")
-    assert list(warehouse.files(base)) == []
-    assert warehouse.folders() == []
+    assert list(warehouse.list_files(base)) == []
+    assert warehouse.list_folders() == []
     for name in ("data/a.parquet", ".hidden", "data/deep/b"):
         warehouse.write_bytes(f"{base}/{name}", b"12345")
-    assert sorted(warehouse.files(base), key=lambda file: file.path) == [
+    assert sorted(warehouse.list_files(base), key=lambda file: file.path) == [
         StoredFile(f"{base}/.hidden", 5),
         StoredFile(f"{base}/data/a.parquet", 5),
         StoredFile(f"{base}/data/deep/b", 5),
     ]
-    assert warehouse.folders() == ["abc"]
+    assert warehouse.list_folders() == ["abc"]
     assert warehouse.read_bytes(f"{base}/.hidden") == b"12345"
-    assert warehouse.size(f"{base}/.hidden") == 5
+    assert warehouse.read_size(f"{base}/.hidden") == 5
     with warehouse.open(f"{base}/.hidden") as stream:
         assert isinstance(stream, pa.NativeFile)
         assert stream.read() == b"12345"
     for name in (".hidden", ".hidden", "data/deep/b"):
         warehouse.delete(f"{base}/{name}")
     warehouse.remove_empty_folders(base)
-    assert [file.path for file in warehouse.files(base)] == [f"{base}/data/a.parquet"]
+    assert [file.path for file in warehouse.list_files(base)] == [f"{base}/data/a.parquet"]
     assert not (tmp_path / "w h" / "abc" / "data" / "deep").exists()

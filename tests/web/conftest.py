@@ -12,9 +12,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.web import serve
-from anabranch.web.app import build
+from anabranch.web.app import build_app
 from anabranch.web.guard import Limits
-from anabranch.web.rates import Rate
+from anabranch.web.rate_limits import Rate
 from tests.engines.lakes import duck_lake
 
 with warnings.catch_warnings():
@@ -64,7 +64,7 @@ def shop(place) -> Iterator[ab.Lake]:
 @pytest.fixture
 def client(shop) -> Iterator[TestClient]:
     """The service without a scheduler, called as localhost; nothing that it raises is hidden."""
-    app = build(shop, token=TOKEN, limits=UNLIMITED)
+    app = build_app(shop, token=TOKEN, limits=UNLIMITED)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 

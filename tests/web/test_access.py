@@ -8,16 +8,16 @@ from anabranch.clock import new_token
 from anabranch.errors import InvalidServiceOption, UnsafeAddress
 from anabranch.web import serve
 from anabranch.web.access import Access, check_host, check_token
-from anabranch.web.app import build
+from anabranch.web.app import build_app
 from anabranch.web.guard import Limits
-from anabranch.web.rates import MAX_CLIENTS, Limiter, Rate
+from anabranch.web.rate_limits import MAX_CLIENTS, Rate, RateLimiter
 from tests.web.conftest import BEARER, TOKEN, TestClient
 
 CHANGE = "/api/v1/stream-tables/large/suspend"
 
 
 def client_of(lake, **options) -> TestClient:
-    return TestClient(build(lake, token=TOKEN, **options), base_url="http://localhost")
+    return TestClient(build_app(lake, token=TOKEN, **options), base_url="http://localhost")
 
 
 def test_a_made_token_can_not_be_guessed_and_is_never_the_same():
@@ -42,7 +42,7 @@ def test_an_address_that_others_reach_needs_a_token_of_its_owner(standing, host)
         serve(standing, host=host)
     assert caught.value.code == "AB933"
     with pytest.raises(UnsafeAddress):
-        build(standing, host=host)
+        build_app(standing, host=host)
 
 
 @pytest.mark.parametrize("host", ["a b", "http://x", "x/y", "", "*", 7, "x:80:90"])
@@ -127,10 +127,10 @@ def test_changes_can_not_come_too_fast(standing):
 
 def test_a_bucket_fills_up_again_and_is_each_clients_own():
     now = [0.0]
-    limiter = Limiter(Rate(burst=2, per_second=0.5), lambda: now[0])
+    limiter = RateLimiter(Rate(burst=2, per_second=0.5), lambda: now[0])
     assert [limiter.take("a") for _ in range(3)] == [True, True, False]
     assert limiter.take("b")
-    assert limiter.spent("a")
+    assert limiter.is_exhausted("a")
     now[0] = 2.0
     assert [limiter.take("a") for _ in range(2)] == [True, False]
     now[0] = 1000.0
@@ -138,11 +138,11 @@ def test_a_bucket_fills_up_again_and_is_each_clients_own():
 
 
 def test_no_more_clients_are_remembered_than_there_is_room_for():
-    limiter = Limiter(Rate(burst=1, per_second=0.0), lambda: 0.0)
+    limiter = RateLimiter(Rate(burst=1, per_second=0.0), lambda: 0.0)
     for number in range(MAX_CLIENTS + 10):
         limiter.take(str(number))
     assert len(limiter._left) == MAX_CLIENTS
-    assert limiter.spent(str(MAX_CLIENTS + 9))
+    assert limiter.is_exhausted(str(MAX_CLIENTS + 9))
 
 
 def test_a_browser_is_told_what_the_page_may_do(standing):

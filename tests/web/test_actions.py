@@ -9,7 +9,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import AlreadyRunning, ServiceBusy, UnknownAction
-from anabranch.web.actions import KEPT_FOR, MAX_KEPT, MAX_WAITING, WORKERS, Actions
+from anabranch.web.actions import KEPT_FOR, MAX_KEPT, MAX_WAITING, WORKERS, ActionPool
 from tests.web.conftest import BEARER, PATIENCE
 
 
@@ -120,7 +120,7 @@ def test_reading_changes_nothing(client, shop):
 def held():
     """Actions whose work waits until it is let go."""
     clock, go, done = ab.ManualClock(), threading.Event(), []
-    actions = Actions(clock, done.append)
+    actions = ActionPool(clock, done.append)
     yield actions, clock, go, done
     go.set()
     assert actions.close(PATIENCE)
@@ -183,7 +183,7 @@ def test_what_fails_unforeseen_says_nothing_about_itself(held):
 
 def test_what_has_not_begun_when_the_service_stops_is_failed_and_what_runs_is_waited_for():
     go, done, begun = threading.Event(), [], threading.Semaphore(0)
-    actions = Actions(ab.ManualClock(), done.append)
+    actions = ActionPool(ab.ManualClock(), done.append)
 
     def work() -> None:
         begun.release()
@@ -202,7 +202,7 @@ def test_what_has_not_begun_when_the_service_stops_is_failed_and_what_runs_is_wa
     assert [state.state for state in done[3:]] == ["succeeded"] * WORKERS
 
 
-def settle(actions: Actions, action: str):
+def settle(actions: ActionPool, action: str):
     pause = threading.Event()
     for _ in range(int(PATIENCE / 0.002)):
         if (state := actions.get(action)).state != "running":

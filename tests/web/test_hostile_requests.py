@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from anabranch.web.app import build
+from anabranch.web.app import build_app
 from tests.web.calls import CALLS, PAGE, Call, routes_of
 from tests.web.conftest import BEARER, TOKEN, UNLIMITED, TestClient
 
@@ -39,7 +39,7 @@ WITH_NAMES = [call for call in FINITE if call.values and "rest" not in call.valu
 @pytest.fixture(scope="module")
 def app(standing):
     """The service for another machine: there, reads need the token, too."""
-    return build(standing, token=TOKEN, host="0.0.0.0", limits=UNLIMITED)
+    return build_app(standing, token=TOKEN, host="0.0.0.0", limits=UNLIMITED)
 
 
 @pytest.fixture(scope="module")

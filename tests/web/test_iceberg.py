@@ -8,7 +8,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, RESTError, UnauthorizedError
 
 from anabranch.names import TableName
-from tests.marks.forced import marked, marking_always
+from tests.position_deletes.forced import marked, marking_always
 from tests.web.conftest import TOKEN
 
 
@@ -65,7 +65,7 @@ def test_rows_that_are_marked_as_gone_are_not_served(catalog, shop):
 
 
 def test_hidden_columns_are_in_no_schema(catalog, shop):
-    stored = shop._parts.catalog.moment().version(TableName.parse("by_region")).schema
+    stored = shop._context.catalog.lake_version().version(TableName.parse("by_region")).schema
     assert any(column.hidden for column in stored)
     table = catalog.load_table("main.by_region")
     assert table.schema().column_names == ["region", "total"]
@@ -80,7 +80,9 @@ def test_state_that_nobody_sees_can_not_be_loaded(catalog, shop):
         " WHERE total > (SELECT MIN(amount) FROM orders)",
     )
     state = [
-        name for name, version in shop._parts.catalog.moment().versions.items() if version.kind == "state"
+        name
+        for name, version in shop._context.catalog.lake_version().versions.items()
+        if version.kind == "state"
     ]
     assert state
     listed = {name for _, name in catalog.list_tables("main")}

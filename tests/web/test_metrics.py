@@ -97,8 +97,8 @@ def test_requests_are_counted_by_route_not_by_path(client):
 def test_names_beyond_the_limit_share_one_label(monkeypatch):
     monkeypatch.setattr(metrics, "MAX_NAMES", 3)
     some = Metrics()
-    assert [some.name(f"t{number}") for number in range(5)] == ["t0", "t1", "t2", OTHER, OTHER]
-    assert some.name("t1") == "t1"
+    assert [some.label_for(f"t{number}") for number in range(5)] == ["t0", "t1", "t2", OTHER, OTHER]
+    assert some.label_for("t1") == "t1"
 
 
 def test_a_hold_has_one_of_a_few_reasons(shop):

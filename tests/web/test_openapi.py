@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from anabranch.errors import every_error
-from anabranch.web.answers import STATUS, status_of
-from anabranch.web.app import build
+from anabranch.web.app import build_app
 from anabranch.web.models import ERRORS
+from anabranch.web.responses import STATUS, http_status
 from tests.web.calls import CALLS
 from tests.web.conftest import BEARER, TOKEN, UNLIMITED
 
@@ -46,7 +46,7 @@ MANY = settings(FEW, max_examples=200, derandomize=False)
 
 @pytest.fixture(scope="module")
 def app(standing):
-    return build(standing, token=TOKEN, limits=UNLIMITED, allow_hosts=["testserver"])
+    return build_app(standing, token=TOKEN, limits=UNLIMITED, allow_hosts=["testserver"])
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +118,22 @@ def test_changes_are_documented_to_need_the_token(document):
 
 
 def test_a_model_has_the_fields_of_its_dataclass(document):
-    from anabranch.looking import cycles, definition, fuses, gates, groups, history, picture, sources, status
+    from anabranch.inspect import (
+        cycles,
+        definition,
+        fuses,
+        gates,
+        graph_data,
+        groups,
+        history,
+        sources,
+        status,
+    )
     from anabranch.read import preview
 
     models = document["components"]["schemas"]
     seen = 0
-    for module in (cycles, definition, fuses, gates, groups, history, picture, sources, status, preview):
+    for module in (cycles, definition, fuses, gates, groups, history, graph_data, sources, status, preview):
         for kind in vars(module).values():
             if dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__:
                 if (model := models.get(kind.__name__)) is None:
@@ -138,7 +148,7 @@ def test_a_model_has_the_fields_of_its_dataclass(document):
 def test_every_error_has_a_status_that_is_documented():
     documented = {int(status) for status in ERRORS} | {405}
     for kind in every_error():
-        assert status_of(kind("it broke")) in documented, kind
+        assert http_status(kind("it broke")) in documented, kind
     assert all(issubclass(kind, BaseException) for kind in STATUS)
 
 

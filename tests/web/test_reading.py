@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.jsonable import jsonable
-from anabranch.web.app import build
+from anabranch.jsonable import to_jsonable
+from anabranch.web.app import build_app
 from tests.web.conftest import TOKEN, TestClient
 
 LISTS = {
@@ -38,7 +38,7 @@ def shop(standing):
 @pytest.fixture(scope="module")
 def client(shop):
     """The service over it."""
-    with TestClient(build(shop, token=TOKEN), base_url="http://localhost") as client:
+    with TestClient(build_app(shop, token=TOKEN), base_url="http://localhost") as client:
         yield client
 
 
@@ -56,7 +56,7 @@ def still(value):
 def test_a_list_has_what_the_lakes_method_gives(client, shop, path, method):
     answer = client.get(path)
     assert answer.status_code == 200
-    assert still(answer.json()) == still(jsonable(getattr(shop, method)()))
+    assert still(answer.json()) == still(to_jsonable(getattr(shop, method)()))
     assert answer.json() or path == "/api/v1/cycles"
 
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import anabranch as ab
-from anabranch.web.logs import JsonLines, logged
+from anabranch.web.logs import JsonFormatter, log_as_json
 from tests.engines.lakes import duck_lake
 from tests.web.conftest import BEARER, PATIENCE, TOKEN, stocked
 
@@ -75,6 +75,7 @@ def stock(place):
     return place
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_signal_stops_it_cleanly(stock, process, number):
     service = process(stock)
@@ -162,7 +163,7 @@ def test_a_line_of_the_log_is_one_line_of_json(capsys):
     import warnings
 
     stream = io.StringIO()
-    with logged(ab.ManualClock(), stream):
+    with log_as_json(ab.ManualClock(), stream):
         logging.getLogger("anabranch.web").info("a\nb", extra={"fields": {"n": float("nan"), "o": object}})
         warnings.warn(ab.Notice("look here"), stacklevel=1)
     logging.getLogger("anabranch.web").error("not there any more")
@@ -171,4 +172,4 @@ def test_a_line_of_the_log_is_one_line_of_json(capsys):
     assert lines[0]["message"] == "a\nb"
     assert lines[0]["time"] == "2030-01-01T00:00:00+00:00"
     assert "look here" in lines[1]["message"]
-    assert JsonLines(ab.ManualClock())
+    assert JsonFormatter(ab.ManualClock())

@@ -18,5 +18,5 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "python-api.md": python_page,
     "settings.md": settings_page,
-    "sql-support.md": support.page,
+    "sql-support.md": support.render_support_page,
 }

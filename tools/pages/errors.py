@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.errors import AnabranchError, every_error
 from anabranch.remedies import remedy
-from tools.pages.cells import head, row
+from tools.pages.markdown_table import head, row
 
 _INTRODUCTION = """\
 # Errors

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tools.pages.cells import head, row
+from tools.pages.markdown_table import head, row
 
 PACKAGE = Path(__file__).parents[2] / "anabranch"
 SECTION = re.compile(r"^    # -- (.*?) -+$")
@@ -28,36 +28,36 @@ records; in a terminal and in a notebook it shows itself as a table. A DataFrame
 """
 
 RECORDS = (
-    ("read/looking.py", "TableInfo"),
-    ("read/looking.py", "ColumnInfo"),
-    ("looking/sources.py", "SourceInfo"),
+    ("read/table_info.py", "TableInfo"),
+    ("read/table_info.py", "ColumnInfo"),
+    ("inspect/sources.py", "SourceInfo"),
     ("read/preview.py", "Preview"),
-    ("read/published.py", "IcebergTable"),
+    ("read/iceberg_table.py", "IcebergTable"),
     ("write/autocommit.py", "Written"),
     ("ledger/records.py", "Commit"),
-    ("looking/status.py", "StreamTableStatus"),
-    ("looking/definition.py", "StreamTableInfo"),
-    ("looking/history.py", "RefreshRecord"),
+    ("inspect/status.py", "StreamTableStatus"),
+    ("inspect/definition.py", "StreamTableInfo"),
+    ("inspect/history.py", "RefreshRecord"),
     ("schedule/tick.py", "TickReport"),
     ("refresh/verify.py", "Verified"),
-    ("looking/picture.py", "LakeGraph"),
-    ("looking/picture.py", "GraphNode"),
-    ("looking/picture.py", "GraphEdge"),
-    ("looking/tree.py", "DependencyTree"),
-    ("looking/groups.py", "DiamondGroupMember"),
-    ("looking/groups.py", "RefreshGroupInfo"),
-    ("looking/cycles.py", "CycleStatus"),
-    ("looking/gates.py", "SourceGate"),
-    ("looking/gates.py", "SourceWatermark"),
-    ("looking/gates.py", "WatermarkGroupInfo"),
-    ("looking/fuses.py", "FuseStatus"),
-    ("looking/explain.py", "StreamTableExplanation"),
-    ("refresh/explain.py", "Explanation"),
-    ("looking/health.py", "Check"),
-    ("looking/pulse.py", "SchedulerInfo"),
+    ("inspect/graph_data.py", "LakeGraph"),
+    ("inspect/graph_data.py", "GraphNode"),
+    ("inspect/graph_data.py", "GraphEdge"),
+    ("inspect/dependency_tree.py", "DependencyTree"),
+    ("inspect/groups.py", "DiamondGroupMember"),
+    ("inspect/groups.py", "RefreshGroupInfo"),
+    ("inspect/cycles.py", "CycleStatus"),
+    ("inspect/gates.py", "SourceGate"),
+    ("inspect/gates.py", "SourceWatermark"),
+    ("inspect/gates.py", "WatermarkGroupInfo"),
+    ("inspect/fuses.py", "FuseStatus"),
+    ("inspect/explain.py", "StreamTableExplanation"),
+    ("inspect/explain_query.py", "Explanation"),
+    ("inspect/health.py", "Check"),
+    ("inspect/activity.py", "SchedulerInfo"),
     ("ledger/pulse.py", "Pulse"),
-    ("looking/settings.py", "SettingInfo"),
-    ("upkeep.py", "Upkeep"),
+    ("inspect/settings.py", "SettingInfo"),
+    ("maintain/maintenance.py", "Upkeep"),
     ("events.py", "Event"),
 )
 """What the calls return, where it is more than a value."""
@@ -72,8 +72,8 @@ _ABOUT = {
         "What the options mean, and how groups, failures and schedules work:\n"
         "[Stream tables](stream-tables.md); fuses: [The fuse](fuse.md)."
     ),
-    "looking": "How it looks in a notebook: [Notebooks and terminals](notebooks.md).",
-    "keeping house": "What to run when: [Operations](operations.md#keeping-house).",
+    "inspecting": "How it looks in a notebook: [Notebooks and terminals](notebooks.md).",
+    "maintenance": "What to run when: [Operations](operations.md#maintenance).",
 }
 """What is to be said before the methods of a section."""
 
@@ -83,27 +83,27 @@ _OF_A_TRANSACTION = (("write/transaction.py", "Transaction"), ("write/source_ver
 def python_page() -> str:
     """`connect`, the lake by section, its transactions and snapshots, and what they return."""
     lake = _Source("lake.py")
-    lines = [_INTRODUCTION, "## Open a lake", "", *_called(lake.function("connect"), "ab.")]
+    lines = [_INTRODUCTION, "## Open a lake", "", *_call_section(lake.function("connect"), "ab.")]
     verbs = []
     for title, methods in lake.sections("Lake"):
         lines += [f"## {title[0].upper()}{title[1:]}", ""]
         if title in _ABOUT:
             lines += [_ABOUT[title], ""]
         for method in methods:
-            lines += _called(method, "lake.")
+            lines += _call_section(method, "lake.")
             verbs.append(method.name)
     lines += ["## In a transaction", "", "The same verbs, seen by others when all of it is committed.", ""]
     for path, name in _OF_A_TRANSACTION:
         for method in _Source(path).methods(name):
             if method.name in (*verbs, "commit", "rollback"):
-                lines += _called(method, "tx.")
+                lines += _call_section(method, "tx.")
     lines += ["## In a snapshot", ""]
     for method in _Source("read/snapshot.py").methods("Snapshot"):
-        lines += _called(method, "snap.")
-    lines += ["## Time, for tests", "", *_clock()]
+        lines += _call_section(method, "snap.")
+    lines += ["## Time, for tests", "", *_clock_section()]
     lines += ["## What is returned", ""]
     for path, name in RECORDS:
-        lines += _record(_Source(path).class_(name))
+        lines += _record_section(_Source(path).class_(name))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -138,7 +138,7 @@ class _Source:
             yield title, [method for method in self.methods(name) if start < method.lineno <= end]
 
 
-def _called(function: ast.FunctionDef, before: str) -> list[str]:
+def _call_section(function: ast.FunctionDef, before: str) -> list[str]:
     """A signature as a call, and its docstring."""
     returns = ast.unparse(function.returns) if function.returns is not None else "None"
     name = f"{before}{function.name}"
@@ -177,7 +177,7 @@ def _prose(node: ast.FunctionDef | ast.ClassDef) -> str:
     return text.partition("\n\n>>>")[0].strip()
 
 
-def _record(node: ast.ClassDef) -> list[str]:
+def _record_section(node: ast.ClassDef) -> list[str]:
     lines = [f"### {node.name}", "", _prose(node), "", *head("field", "type", "meaning")]
     for name, kind, meaning in _fields(node.body):
         # A bar would have to be escaped in a table, and not every reader takes that back inside of code.
@@ -210,11 +210,11 @@ def _text_below(following: list[ast.stmt]) -> str:
     return ""
 
 
-def _clock() -> list[str]:
+def _clock_section() -> list[str]:
     source = _Source("clock.py")
     lines = ["### ManualClock", "", _prose(source.class_("ManualClock")), ""]
     lines += ["```python", 'ab.connect("./lake", clock=ab.ManualClock())', "```", ""]
     for method in source.methods("ManualClock"):
         if method.name == "advance":
-            lines += _called(method, "clock.")
+            lines += _call_section(method, "clock.")
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.settings import ENVIRONMENT_PREFIX, SETTINGS
-from tools.pages.cells import head, row
+from tools.pages.markdown_table import head, row
 
 _INTRODUCTION = f"""\
 # Settings

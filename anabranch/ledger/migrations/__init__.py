@@ -17,7 +17,7 @@ from anabranch.errors import LakeTooNew
 from anabranch.failpoints import Failpoints
 from anabranch.ledger import tables
 from anabranch.ledger.database import Database
-from anabranch.ledger.moments import to_micros
+from anabranch.ledger.timestamps import to_micros
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Migration:
     statements: tuple[str, ...]
 
 
-def every_migration() -> list[Migration]:
+def read_migrations() -> list[Migration]:
     """The steps that ship with this release, in order."""
     files = [item for item in resources.files(__name__).iterdir() if item.name.endswith(".sql")]
     found = []
@@ -42,13 +42,13 @@ def every_migration() -> list[Migration]:
 
 def migrate(database: Database, clock: Clock, failpoints: Failpoints) -> list[Migration]:
     """Apply what is missing; the steps applied. A database from a later release is refused."""
-    known = every_migration()
-    with database.reading() as connection:
-        if _applied(connection) == [step.number for step in known]:
+    known = read_migrations()
+    with database.begin_read() as connection:
+        if _read_applied_numbers(connection) == [step.number for step in known]:
             return []
     failpoints.hit("migrate.before")
-    with database.migrating() as connection:
-        done = _applied(connection)
+    with database.begin_migration() as connection:
+        done = _read_applied_numbers(connection)
         if unknown := set(done) - {step.number for step in known}:
             raise LakeTooNew(
                 "this lake was written by a later release of anabranch",
@@ -70,7 +70,7 @@ def migrate(database: Database, clock: Clock, failpoints: Failpoints) -> list[Mi
     return missing
 
 
-def _applied(connection: Connection) -> list[int]:
+def _read_applied_numbers(connection: Connection) -> list[int]:
     if not inspect(connection).has_table(tables.migrations.name):
         return []
     return sorted(connection.scalars(select(tables.migrations.c.number)))

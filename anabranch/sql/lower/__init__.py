@@ -13,7 +13,7 @@ correlate           subqueries and the rows they are asked for   (domain, carry,
 """
 
 from anabranch.sql.lower.anchor import lower_anchor
-from anabranch.sql.lower.entry import Lowered, lower
+from anabranch.sql.lower.lower_text import LoweredQuery, lower
 from anabranch.sql.lower.recursion import RECURSION_PREFIX, Recursion
 
-__all__ = ["RECURSION_PREFIX", "Lowered", "Recursion", "lower", "lower_anchor"]
+__all__ = ["RECURSION_PREFIX", "LoweredQuery", "Recursion", "lower", "lower_anchor"]

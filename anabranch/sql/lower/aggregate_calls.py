@@ -16,19 +16,19 @@ _NULLS = frozenset("first last any_value first_value last_value".split())
 def aggregate_call(expressions: Expressions, node: FunctionCall) -> AggregateCall:
     """The call over the rows of a group."""
     where = None if node.where is None else expressions.scalar(node.where)
-    function, args = function_of(expressions, node)
+    function, args = function_and_arguments(expressions, node)
     if function in ("max_by", "min_by", "mode"):
-        expressions.context.choice(
+        expressions.context.add_choice_notice(
             f"{function}() may choose among equals; it is kept equal up to that choice"
         )
     elif function in ORDER_DEPENDENT:
-        expressions.context.choice(
+        expressions.context.add_choice_notice(
             f"{function}() depends on an order that SQL doesn't give; it is kept equal up to that order"
         )
     return AggregateCall(function, args, node.distinct, where)
 
 
-def function_of(expressions: Expressions, node: FunctionCall) -> tuple[str, tuple[Scalar, ...]]:
+def function_and_arguments(expressions: Expressions, node: FunctionCall) -> tuple[str, tuple[Scalar, ...]]:
     """The function and its arguments, without special syntax."""
     context = expressions.context
     if node.within:
@@ -36,11 +36,11 @@ def function_of(expressions: Expressions, node: FunctionCall) -> tuple[str, tupl
     if any(isinstance(arg, Argument) for arg in node.args):
         raise context.invalid(node, f"{node.name}() takes its arguments by position here")
     if any(isinstance(arg, Star) for arg in node.args):
-        if node.name != "count" or node.distinct or len(node.args) != 1 or _qualified(node.args[0]):
+        if node.name != "count" or node.distinct or len(node.args) != 1 or _is_qualified_star(node.args[0]):
             raise context.invalid(node, f"{node.name}(*) means nothing here", "name the columns.")
         return "count", ()
     args = expressions.scalars(node.args)
-    if node.name == "count" and not node.distinct and len(args) == 1 and _is_present(args[0]):
+    if node.name == "count" and not node.distinct and len(args) == 1 and _is_non_null_literal(args[0]):
         return "count", ()
     if node.name == "count" and not args:
         raise context.invalid(node, "count() needs an argument", "write count(*).")
@@ -51,11 +51,11 @@ def function_of(expressions: Expressions, node: FunctionCall) -> tuple[str, tupl
     return node.name, args
 
 
-def _qualified(node: object) -> bool:
+def _is_qualified_star(node: object) -> bool:
     return isinstance(node, Star) and bool(node.qualifier or node.without)
 
 
-def _is_present(scalar: Scalar) -> bool:
+def _is_non_null_literal(scalar: Scalar) -> bool:
     return isinstance(scalar, Literal) and scalar.value is not None
 
 

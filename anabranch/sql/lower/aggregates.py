@@ -14,25 +14,25 @@ from anabranch.algebra.scalar import TRUE, Call, Ref, Scalar, all_of, children
 from anabranch.errors import AmbiguousColumn, InvalidQuery, UnknownColumnInQuery
 from anabranch.sql.lower.aggregate_calls import aggregate_call
 from anabranch.sql.lower.block import Block
-from anabranch.sql.lower.carry import outer_of
-from anabranch.sql.lower.conditions import asks_subquery
+from anabranch.sql.lower.conditions import has_subquery
 from anabranch.sql.lower.context import Context
-from anabranch.sql.lower.domain import alike
+from anabranch.sql.lower.domain import same_outer_row
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.functions import AGGREGATES
 from anabranch.sql.lower.grouping import Groups, group_keys
-from anabranch.sql.lower.grouping_sets import expanded, grouping_values
+from anabranch.sql.lower.grouping_sets import expand_by_grouping_sets, grouping_values
+from anabranch.sql.lower.outer_columns import outer_block
+from anabranch.sql.lower.plan_builder import JoinTarget, PlanBuilder
 from anabranch.sql.lower.scope import NeedsDomain, Scope
-from anabranch.sql.lower.site import Place, Site
 from anabranch.sql.lower.syntax.tree import (
     Expression,
     FunctionCall,
+    KeywordLiteral,
     Name,
     Node,
     Number,
     String,
-    Word,
-    within_block,
+    walk_block,
 )
 
 _COMMUTATIVE = frozenset(["+", "*", "=", "<=>", "and", "or"])
@@ -41,7 +41,7 @@ _COMMUTATIVE = frozenset(["+", "*", "=", "<=>", "and", "or"])
 def aggregates_in(nodes: Iterable[Node]) -> Iterator[FunctionCall]:
     """The aggregates of a block's expressions, not those of its windows themselves."""
     for node in nodes:
-        for part in within_block(node):
+        for part in walk_block(node):
             if isinstance(part, FunctionCall) and part.over is None and part.name in AGGREGATES:
                 yield part
 
@@ -53,7 +53,7 @@ def group(block: Block, nodes: list[Node]) -> None:
     found = {node: aggregate_call(before, node) for node in aggregates_in(nodes)}
     named = _named_calls(context, found.values())
     keys: list[tuple[str, Scalar]] = [
-        (context.column(_wanted(scalar), scalar), scalar) for scalar in groups.keys
+        (context.fresh_column(_key_name(scalar), scalar), scalar) for scalar in groups.keys
     ]
     block.one_row = groups.sets is None and not keys
     if block.one_row and not named:
@@ -62,40 +62,40 @@ def group(block: Block, nodes: list[Node]) -> None:
     if groups.sets is not None:
         carried = [] if block.carried is None else [Ref(name) for name in block.carried.values()]
         used = [*(scalar for call in named.values() for scalar in call.scalars), *carried]
-        block.site.plan, blanked = expanded(context, block.site.plan, groups, used)
-        number = Ref(context.column("grouping_set"))
+        block.site.plan, blanked = expand_by_grouping_sets(context, block.site.plan, groups, used)
+        number = Ref(context.fresh_column("grouping_set"))
         keys = [(name, column) for (name, _), (_, column) in zip(keys, blanked, strict=False)]
         keys.append((number.name, blanked[-1][1]))
     marks = grouping_values(before, nodes, groups, number)
-    plan = _aggregated(block, keys, named)
+    plan = _aggregate_plan(block, keys, named)
     calls = {call: Ref(name) for name, call in named.items()}
     ready: dict[Expression, Scalar] = {node: calls[call] for node, call in found.items()}
-    _after(block, plan, groups, [name for name, _ in keys], ready | marks)
+    _enter_grouped_scope(block, plan, groups, [name for name, _ in keys], ready | marks)
 
 
 def _named_calls(context: Context, calls: Iterable[AggregateCall]) -> dict[str, AggregateCall]:
     """A column for each call; equal calls share one."""
     distinct = dict.fromkeys(calls)
-    return {context.column(call.function): call for call in distinct}
+    return {context.fresh_column(call.function): call for call in distinct}
 
 
-def _wanted(scalar: Scalar) -> str:
+def _key_name(scalar: Scalar) -> str:
     return scalar.name if isinstance(scalar, Ref) else "key"
 
 
-def _aggregated(block: Block, keys: list[tuple[str, Scalar]], calls: dict[str, AggregateCall]) -> Plan:
+def _aggregate_plan(block: Block, keys: list[tuple[str, Scalar]], calls: dict[str, AggregateCall]) -> Plan:
     context, plan = block.context, block.site.plan
     if block.carried is None:
         return Aggregate(plan, tuple(keys), tuple(calls.items()))
     if not block.one_row:
-        carried = {column: context.column(name, Ref(name)) for column, name in block.carried.items()}
+        carried = {column: context.fresh_column(name, Ref(name)) for column, name in block.carried.items()}
         every = [*keys, *((carried[column], Ref(name)) for column, name in block.carried.items())]
         block.carried = carried
         return Aggregate(plan, tuple(every), tuple(calls.items()))
-    return _one_group_per_row_outside(block, calls)
+    return _one_group_per_outer_row(block, calls)
 
 
-def _one_group_per_row_outside(block: Block, calls: dict[str, AggregateCall]) -> Plan:
+def _one_group_per_outer_row(block: Block, calls: dict[str, AggregateCall]) -> Plan:
     """γ(Q) without keys has a row even where Q has none, so each row of the domain must have one.
 
     D ⟕ (Q marked), grouped by D, every aggregate over marked rows only: an empty Q is an empty group,
@@ -104,8 +104,8 @@ def _one_group_per_row_outside(block: Block, calls: dict[str, AggregateCall]) ->
     context, domain = block.context, block.environment.domain
     assert domain is not None
     assert block.carried is not None
-    values, carried = domain.fresh(context)
-    marker = context.column("match")
+    values, carried = domain.with_fresh_names(context)
+    marker = context.fresh_column("match")
     kept = tuple((name, Ref(name)) for name in block.site.plan.names)
     marked = Project(block.site.plan, (*kept, (marker, TRUE)))
     present = Call("not", (Call("is null", (Ref(marker),)),))
@@ -113,13 +113,13 @@ def _one_group_per_row_outside(block: Block, calls: dict[str, AggregateCall]) ->
         (name, replace(call, where=all_of([present, *([] if call.where is None else [call.where])])))
         for name, call in calls.items()
     )
-    rows = Join(values, marked, "left", alike(carried, block.carried))
-    keys = {column: context.column(name, Ref(name)) for column, name in carried.items()}
+    rows = Join(values, marked, "left", same_outer_row(carried, block.carried))
+    keys = {column: context.fresh_column(name, Ref(name)) for column, name in carried.items()}
     block.carried = keys
     return Aggregate(rows, tuple((keys[c], Ref(name)) for c, name in carried.items()), filtered)
 
 
-def _after(
+def _enter_grouped_scope(
     block: Block, plan: Plan, groups: Groups, keys: list[str], ready: dict[Expression, Scalar]
 ) -> None:
     """What the block's later expressions see: keys and aggregates."""
@@ -130,8 +130,8 @@ def _after(
         for field in before.scope.fields
     )
     ungrouped = frozenset(f.plan for f in fields) - {ref.name for ref in by_scalar.values()}
-    scope = Scope(fields, outer_of(block.environment, block.carried), ungrouped)
-    block.site = Site(plan)
+    scope = Scope(fields, outer_block(block.environment, block.carried), ungrouped)
+    block.site = PlanBuilder(plan)
     after = _GroupedExpressions(context, scope, block.site, before, by_scalar)
     after.ready = ready | {node: Ref(keys[key]) for node, key in groups.items.items()}
     for output in block.outputs:
@@ -150,7 +150,7 @@ class _GroupedExpressions(Expressions):
     """Expressions over groups: a part that equals a key is that key."""
 
     def __init__(
-        self, context: Context, scope: Scope, place: Place, before: Expressions, keys: dict[Scalar, Ref]
+        self, context: Context, scope: Scope, place: JoinTarget, before: Expressions, keys: dict[Scalar, Ref]
     ) -> None:
         super().__init__(context, scope, place, before.ctes)
         self._before = before
@@ -159,17 +159,17 @@ class _GroupedExpressions(Expressions):
         self._tried: dict[Expression, Scalar | None] = {}
         before.remembers = True
 
-    def known(self, node: Expression) -> Scalar | None:
+    def lookup_scalar(self, node: Expression) -> Scalar | None:
         """Computed before, or equal to a key."""
         ready = self.ready.get(node)
-        if ready is not None or not self._keys or isinstance(node, Name | Number | String | Word):
+        if ready is not None or not self._keys or isinstance(node, Name | Number | String | KeywordLiteral):
             return ready
         if node not in self._tried:
-            self._tried[node] = self._key(node)
+            self._tried[node] = self._matching_key(node)
         return self._tried[node]
 
-    def _key(self, node: Expression) -> Scalar | None:
-        if asks_subquery(node) or any(aggregates_in([node])):
+    def _matching_key(self, node: Expression) -> Scalar | None:
+        if has_subquery(node) or any(aggregates_in([node])):
             return None
         try:
             scalar = self._before.scalar(node)

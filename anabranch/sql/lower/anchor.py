@@ -13,8 +13,8 @@ from dataclasses import replace
 from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.sql.cursor import table_name
-from anabranch.sql.lower.entry import Lowered, lower_reading, nesting_bounded, reading
-from anabranch.sql.lower.syntax.shape import column_names, first_part, free_names
+from anabranch.sql.lower.lower_text import LoweredQuery, limit_nesting, lower_parsed_query, parse_and_check
+from anabranch.sql.lower.syntax.query_shape import column_names, first_part, free_names
 from anabranch.sql.lower.syntax.tree import Body, Cte, Node, Query, SetOperation
 
 Names = frozenset[str]
@@ -22,7 +22,7 @@ Names = frozenset[str]
 
 def lower_anchor(
     text: str, schemas: Mapping[TableName, Schema], unknown: frozenset[TableName]
-) -> Lowered | None:
+) -> LoweredQuery | None:
     """The query without the branches of its UNION that read unknown tables; None if it reads them elsewhere.
 
     Its columns are called as those of the whole, as far as the text of the first branch names them.
@@ -34,23 +34,23 @@ def lower_anchor(
     >>> found.columns, [str(table) for table in found.tables]
     (('x', 'y'), ['edges'])
     """
-    with nesting_bounded():
-        found = reading(text)
-        query = _query(found.query, unknown, frozenset())
+    with limit_nesting():
+        found = parse_and_check(text)
+        query = _anchor_query(found.query, unknown, frozenset())
         if query is None:
             return None
         begins = first_part(query) is first_part(found.query)
         names = None if begins else column_names(found.query)
-        return lower_reading(replace(found, query=query), schemas, {}, names)
+        return lower_parsed_query(replace(found, query=query), schemas, {}, names)
 
 
-def _query(query: Query, unknown: frozenset[TableName], bound: Names) -> Query | None:
+def _anchor_query(query: Query, unknown: frozenset[TableName], bound: Names) -> Query | None:
     """What is left of a query and whatever CTEs that needs. Its types don't depend on order and limit."""
     inside = bound.union(cte.name.lower() for cte in query.ctes)
-    body = _body(query.body, unknown, inside)
+    body = _anchor_body(query.body, unknown, inside)
     if body is None:
         return None
-    needed = _needed(query.ctes, body)
+    needed = _needed_ctes(query.ctes, body)
     for cte in query.ctes:
         own = bound | {cte.name.lower()}
         if cte in needed and _reads(cte.query, unknown, own if query.recursive else bound):
@@ -59,18 +59,18 @@ def _query(query: Query, unknown: frozenset[TableName], bound: Names) -> Query |
     return replace(query, ctes=needed, body=body, order=(), order_all=False, limit=None, offset=None)
 
 
-def _body(body: Body, unknown: frozenset[TableName], bound: Names) -> Body | None:
+def _anchor_body(body: Body, unknown: frozenset[TableName], bound: Names) -> Body | None:
     match body:
         case Query():
-            return _query(body, unknown, bound)
+            return _anchor_query(body, unknown, bound)
         case SetOperation(op="union"):
-            parts = [_body(part, unknown, bound) for part in body.parts]
+            parts = [_anchor_body(part, unknown, bound) for part in body.parts]
             left = tuple(part for part in parts if part is not None)
             return replace(body, parts=left) if left else None
     return None if _reads(body, unknown, bound) else body
 
 
-def _needed(ctes: tuple[Cte, ...], body: Body) -> tuple[Cte, ...]:
+def _needed_ctes(ctes: tuple[Cte, ...], body: Body) -> tuple[Cte, ...]:
     """The CTEs that a body reads, and those that they read."""
     names = free_names(body)
     found: list[Cte] = []

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from anabranch.algebra.plan import Values
 from anabranch.algebra.scalar import TRUE, Scalar
-from anabranch.sql.lower.carry import carrying, outer_of
-from anabranch.sql.lower.conditions import keep_rows
+from anabranch.sql.lower.conditions import filter_rows
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.laterals import lateral_view
-from anabranch.sql.lower.outputs import Output, expand
+from anabranch.sql.lower.outer_columns import join_with_domain, outer_block
+from anabranch.sql.lower.plan_builder import PlanBuilder
 from anabranch.sql.lower.relations import lower_relation
 from anabranch.sql.lower.scope import Environment, Relation, Scope
-from anabranch.sql.lower.site import Site
+from anabranch.sql.lower.select_list import Output, expand_select_list
 from anabranch.sql.lower.syntax.tree import Select
 
 
@@ -25,7 +25,7 @@ class Block:
     context: Context
     select: Select
     environment: Environment
-    site: Site
+    site: PlanBuilder
     expressions: Expressions
     outputs: list[Output]
     carried: dict[str, str] | None
@@ -34,23 +34,23 @@ class Block:
     one_row: bool = False
 
 
-def begin(context: Context, select: Select, environment: Environment, free: bool = False) -> Block:
+def begin_block(context: Context, select: Select, environment: Environment, free: bool = False) -> Block:
     """FROM and WHERE. With `free`, WHERE may read the block around without carrying its columns."""
     context.count_block(select)
     source = from_clause(context, select, environment)
     if environment.domain is not None:
-        source = carrying(context, source, environment.domain)
-    outer = outer_of(environment, source.carried, free)
+        source = join_with_domain(context, source, environment.domain)
+    outer = outer_block(environment, source.carried, free)
     scope = Scope(source.fields, outer)
-    site = Site(source.plan)
+    site = PlanBuilder(source.plan)
     expressions = Expressions(context, scope, site, environment.ctes)
     beyond: list[Scalar] = []
     if select.where is not None:
-        beyond = keep_rows(expressions, site, select.where)
+        beyond = filter_rows(expressions, site, select.where)
     if outer is not None:
         outer.free = False
     carried = None if source.carried is None else dict(source.carried)
-    outputs = expand(context, select, scope)
+    outputs = expand_select_list(context, select, scope)
     return Block(context, select, environment, site, expressions, outputs, carried, beyond)
 
 
@@ -59,10 +59,10 @@ def from_clause(context: Context, select: Select, environment: Environment) -> R
     if select.source is not None:
         relation = lower_relation(context, select.source, environment)
     elif environment.domain is not None:
-        values, carried = environment.domain.fresh(context)
+        values, carried = environment.domain.with_fresh_names(context)
         relation = Relation(values, (), carried)
     else:
-        relation = Relation(Values((context.column("one"),), ((TRUE,),)), ())
+        relation = Relation(Values((context.fresh_column("one"),), ((TRUE,),)), ())
     for view in select.views:
         relation = lateral_view(context, relation, view, environment)
     return relation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anabranch.algebra.scalar import NULL, Call, Function, Literal, Ref, Scalar, equal
-from anabranch.sql.lower.admit import check_callable
+from anabranch.sql.lower.check_functions import check_callable
 from anabranch.sql.lower.syntax.tree import Argument, FunctionCall, Lambda
-from anabranch.sql.lower.verbatim import verbatim
+from anabranch.sql.lower.verbatim import lower_verbatim
 
 if TYPE_CHECKING:
     from anabranch.sql.lower.expressions import Expressions
@@ -30,7 +30,7 @@ def lower_call(expressions: Expressions, node: FunctionCall) -> Scalar:
     """A call that isn't an aggregate, a window function or a generator; those are computed elsewhere."""
     check_callable(expressions.context, node)
     if any(isinstance(arg, Lambda | Argument) for arg in node.args):
-        return verbatim(expressions, node)
+        return lower_verbatim(expressions, node)
     args = expressions.scalars(node.args)
     match node.name, args:
         case ("if", (condition, yes, no)):
@@ -41,12 +41,12 @@ def lower_call(expressions: Expressions, node: FunctionCall) -> Scalar:
             return Call("not", (Call("is null", (value,)),))
         case ("arrays_zip", _):
             _check_field_names(expressions, node, args)
-    if node.name in _OPERATORS and _fits(node.name, len(args)):
+    if node.name in _OPERATORS and _has_matching_arity(node.name, len(args)):
         return Call(_OPERATORS[node.name], args)
     return Function(node.name, args)
 
 
-def _fits(name: str, count: int) -> bool:
+def _has_matching_arity(name: str, count: int) -> bool:
     if name in _ONE_ARGUMENT:
         return count == 1
     return count == 2 if name in _TWO_ARGUMENTS else count >= 1

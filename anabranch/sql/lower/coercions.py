@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from anabranch.algebra.plan import Join, Plan
-from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts
+from anabranch.algebra.transform import transform_up
 from anabranch.schema import Type
 
 
-def marked(plan: Plan, types: Mapping[str, Type]) -> Plan:
+def mark_converting_equalities(plan: Plan, types: Mapping[str, Type]) -> Plan:
     """The plan with `~=` for every equality of a join whose columns may differ in type."""
 
-    def mark(part: Plan) -> Plan:
+    def mark_join(part: Plan) -> Plan:
         if not isinstance(part, Join):
             return part
-        return replace(part, on=all_of(_marked(condition, types) for condition in conjuncts(part.on)))
+        return replace(part, on=all_of(_mark_condition(condition, types) for condition in conjuncts(part.on)))
 
-    return rebuild(plan, mark)
+    return transform_up(plan, mark_join)
 
 
-def _marked(condition: Scalar, types: Mapping[str, Type]) -> Scalar:
+def _mark_condition(condition: Scalar, types: Mapping[str, Type]) -> Scalar:
     match condition:
         case Call("=", (Ref(left), Ref(right)) as args):
             if types.get(left) is None or types.get(left) != types.get(right):

@@ -10,17 +10,17 @@ from anabranch.algebra.scalar import Ref, Scalar
 from anabranch.errors import InvalidQuery, NotIncremental, SqlTooLarge, UnknownColumnInQuery
 from anabranch.names import TableName
 from anabranch.schema import Schema, Type
-from anabranch.sql.lexical import SqlText, place
+from anabranch.sql.lexer import SqlText, place
 from anabranch.sql.lower.names import Names
 from anabranch.sql.lower.syntax.tree import Cte, Exists, Expression, InQuery, Node, Query, ScalarQuery
-from anabranch.sql.parse import shown
+from anabranch.sql.parse import format_snippet
 
 if TYPE_CHECKING:
-    from anabranch.sql.lower.correlate import Related
+    from anabranch.sql.lower.correlate import CorrelatedSubquery
     from anabranch.sql.lower.expressions import Expressions
+    from anabranch.sql.lower.plan_builder import JoinTarget, PlanBuilder
     from anabranch.sql.lower.recursion import Recursion
-    from anabranch.sql.lower.scope import Definition, Environment, Loop, Relation, Scope
-    from anabranch.sql.lower.site import Place, Site
+    from anabranch.sql.lower.scope import CteDefinition, Environment, RecursiveTable, Relation, Scope
 
 MAX_RELATIONS = 100
 """Tables, subqueries and functions in FROM, in all; each is one level of the plan."""
@@ -35,8 +35,10 @@ class Rules:
 
     query: Callable[[Context, Query, Environment], Relation]
     subquery: Callable[[Expressions, Exists | InQuery | ScalarQuery, bool], Scalar]
-    filter: Callable[[Expressions, Site, Expression], bool]
-    correlate: Callable[[Context, Query, Mapping[str, Definition], Scope, Place, Node], Related]
+    filter: Callable[[Expressions, PlanBuilder, Expression], bool]
+    correlate: Callable[
+        [Context, Query, Mapping[str, CteDefinition], Scope, JoinTarget, Node], CorrelatedSubquery
+    ]
     view: Callable[[Context, TableName, Node], Relation]
 
 
@@ -71,13 +73,13 @@ class Context:
     """Views that are lowered already."""
     recursions: list[Recursion] = field(default_factory=list)
     """What recursive CTEs hold, each behind those that it reads."""
-    loops: dict[Cte, Loop] = field(default_factory=dict)
+    loops: dict[Cte, RecursiveTable] = field(default_factory=dict)
     """Recursive CTEs that are lowered already."""
     tally: Tally = field(default_factory=Tally)
 
     # -- columns ------------------------------------------------------------------------------
 
-    def column(self, wanted: str, like: Scalar | None = None) -> str:
+    def fresh_column(self, wanted: str, like: Scalar | None = None) -> str:
         """A fresh name for a column, of the type of another one if it is a plain copy of it."""
         name = self.names.fresh(wanted)
         if isinstance(like, Ref) and like.name in self.types:
@@ -112,13 +114,13 @@ class Context:
 
     # -- telling ------------------------------------------------------------------------------
 
-    def notice(self, text: str) -> None:
+    def add_notice(self, text: str) -> None:
         """Something the user should know; said once."""
         self.notices[text] = None
 
-    def choice(self, text: str) -> None:
+    def add_choice_notice(self, text: str) -> None:
         """A notice that the text leaves open which of several results it means."""
-        self.notice(text)
+        self.add_notice(text)
         self.tally.choices += 1
 
     def text(self, node: Node) -> str:
@@ -147,10 +149,10 @@ class Context:
         known = ", ".join(dict.fromkeys(candidates))
         known = known if len(known) <= 300 else known[:297] + "..."
         return UnknownColumnInQuery(
-            f"there is no column {shown(name)}",
+            f"there is no column {format_snippet(name)}",
             detail=f"{self._at(node)}.",
             hint=f"the columns here are {known}." if known else "nothing stands in FROM here.",
         )
 
     def _at(self, node: Node) -> str:
-        return f"{self.place(node)}, in {shown(self.text(node))}"
+        return f"{self.place(node)}, in {format_snippet(self.text(node))}"

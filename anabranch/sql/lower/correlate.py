@@ -16,32 +16,32 @@ from dataclasses import dataclass, field
 from anabranch.algebra.plan import Project
 from anabranch.algebra.scalar import Ref, Scalar, refs
 from anabranch.errors import AnabranchError
-from anabranch.sql.lower.block import Block, begin
+from anabranch.sql.lower.block import Block, begin_block
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.ctes import with_ctes
-from anabranch.sql.lower.domain import Domain, joined_back
+from anabranch.sql.lower.domain import Domain, domain_join_condition
 from anabranch.sql.lower.functions import GENERATORS
-from anabranch.sql.lower.order import cuts
+from anabranch.sql.lower.order import has_limit
+from anabranch.sql.lower.plan_builder import JoinTarget
 from anabranch.sql.lower.scope import (
-    Definition,
+    CteDefinition,
     Environment,
     Field,
     NeedsDomain,
-    Outer,
+    OuterBlock,
     Relation,
     Scope,
 )
-from anabranch.sql.lower.select import complete, is_grouped, scalar_of
-from anabranch.sql.lower.site import Place
-from anabranch.sql.lower.syntax.shape import unwrapped
-from anabranch.sql.lower.syntax.tree import FunctionCall, Name, Node, Query, Select, everything
+from anabranch.sql.lower.select_block import complete_block, is_grouped, scalar_of
+from anabranch.sql.lower.syntax.query_shape import unwrap_query
+from anabranch.sql.lower.syntax.tree import FunctionCall, Name, Node, Query, Select, walk_nodes
 from anabranch.sql.lower.windows import windows_in
 
 MAX_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
-class Related:
+class CorrelatedSubquery:
     """A subquery's relation, and the conditions between its columns and those of the block around."""
 
     relation: Relation
@@ -55,27 +55,27 @@ class Related:
 def correlate(
     context: Context,
     query: Query,
-    ctes: Mapping[str, Definition],
+    ctes: Mapping[str, CteDefinition],
     scope: Scope,
-    place: Place,
+    place: JoinTarget,
     node: Node,
     groups: bool = False,
     items: bool = True,
-) -> Related:
+) -> CorrelatedSubquery:
     """Lower a subquery. With `groups`, a grouped block may be given back as it is after WHERE.
 
     Without `items` the SELECT list doesn't matter.
     """
     token = object()
     try:
-        return _cheap(context, query, ctes, Outer(scope, token, {}), groups, items)
+        return _correlate_without_domain(context, query, ctes, OuterBlock(scope, token, {}), groups, items)
     except NeedsDomain as need:
         if need.token is not token:
             raise
-    columns = _mentioned(context, query, scope)
+    columns = _mentioned_outer_columns(context, query, scope)
     for _ in range(MAX_ATTEMPTS):
-        outer = Outer(scope, token, {})
-        site = place.side(context, node, columns)
+        outer = OuterBlock(scope, token, {})
+        site = place.builder_with_columns(context, node, columns)
         domain = Domain.of(context, token, site.plan, columns)
         try:
             relation = context.rules.query(context, query, Environment(ctes, outer, domain))
@@ -86,7 +86,7 @@ def correlate(
             continue
         if set(outer.used) == set(columns):
             assert relation.carried is not None
-            return Related(relation, [joined_back(relation.carried)], exact=True)
+            return CorrelatedSubquery(relation, [domain_join_condition(relation.carried)], exact=True)
         columns = tuple(column for column in columns if column in outer.used)
     raise context.not_incremental(
         node,
@@ -96,29 +96,29 @@ def correlate(
     )
 
 
-def _cheap(
+def _correlate_without_domain(
     context: Context,
     query: Query,
-    ctes: Mapping[str, Definition],
-    outer: Outer,
+    ctes: Mapping[str, CteDefinition],
+    outer: OuterBlock,
     groups: bool,
     items: bool,
-) -> Related:
-    query = unwrapped(query)
+) -> CorrelatedSubquery:
+    query = unwrap_query(query)
     if not isinstance(query.body, Select):
-        return Related(context.rules.query(context, query, Environment(ctes, outer)))
+        return CorrelatedSubquery(context.rules.query(context, query, Environment(ctes, outer)))
     environment = with_ctes(context, query, Environment(ctes, outer))
-    block = begin(context, query.body, environment, free=True)
+    block = begin_block(context, query.body, environment, free=True)
     if not block.beyond:
-        return Related(complete(block, query))
+        return CorrelatedSubquery(complete_block(block, query))
     if groups and is_grouped(block):
-        return Related(Relation(block.site.plan, ()), block.beyond, block=block)
-    if is_grouped(block) or cuts(query) or _numbers(block):
+        return CorrelatedSubquery(Relation(block.site.plan, ()), block.beyond, block=block)
+    if is_grouped(block) or has_limit(query) or _has_window_or_generator(block):
         raise NeedsDomain(outer.token)
-    return _simple(block, items)
+    return _plain_block_relation(block, items)
 
 
-def _simple(block: Block, items: bool) -> Related:
+def _plain_block_relation(block: Block, items: bool) -> CorrelatedSubquery:
     """FROM and WHERE, the SELECT list, and whatever else the conditions read."""
     found: list[tuple[str, Scalar]] = []
     fields: list[Field] = []
@@ -126,7 +126,7 @@ def _simple(block: Block, items: bool) -> Related:
         if output.node is not None:
             output.scalar = block.expressions.scalar(output.node)
         scalar = scalar_of(output)
-        name = block.context.column(output.wanted, scalar)
+        name = block.context.fresh_column(output.preferred_name, scalar)
         found.append((name, scalar))
         fields.append(Field(output.name or "", name))
         if output.alias is not None:
@@ -135,10 +135,10 @@ def _simple(block: Block, items: bool) -> Related:
     read = dict.fromkeys(name for condition in block.beyond for name in refs(condition))
     kept = [(name, Ref(name)) for name in read if name in there]
     plan = Project(block.site.plan, (*found, *kept)) if found or kept else block.site.plan
-    return Related(Relation(plan, tuple(fields)), block.beyond)
+    return CorrelatedSubquery(Relation(plan, tuple(fields)), block.beyond)
 
 
-def _numbers(block: Block) -> bool:
+def _has_window_or_generator(block: Block) -> bool:
     """Whether it looks at its rows together, or makes more of them."""
     nodes: list[Node] = [output.node for output in block.outputs if output.node is not None]
     nodes += [] if block.select.qualify is None else [block.select.qualify]
@@ -146,13 +146,13 @@ def _numbers(block: Block) -> bool:
     return generators or next(windows_in(nodes), None) is not None
 
 
-def _mentioned(context: Context, query: Query, scope: Scope) -> tuple[str, ...]:
+def _mentioned_outer_columns(context: Context, query: Query, scope: Scope) -> tuple[str, ...]:
     """A first guess at what a subquery reads of the block around: whatever it mentions that is there."""
     found: dict[str, None] = {}
-    for part in everything(query):
+    for part in walk_nodes(query):
         if isinstance(part, Name):
             try:
-                match = scope.own(context, part)
+                match = scope.find_own(context, part)
             except AnabranchError:
                 continue
             if match is not None:

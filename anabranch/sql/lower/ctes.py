@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anabranch.sql.lower.carry import closed
 from anabranch.sql.lower.context import Context
+from anabranch.sql.lower.outer_columns import environment_without_domain
 from anabranch.sql.lower.recursion import lower_recursive, reads_itself
-from anabranch.sql.lower.scope import Definition, Environment, NeedsDomain
+from anabranch.sql.lower.scope import CteDefinition, Environment, NeedsDomain
 from anabranch.sql.lower.syntax.tree import Query
 
 
@@ -14,12 +14,14 @@ def with_ctes(context: Context, query: Query, environment: Environment) -> Envir
     ctes = dict(environment.ctes)
     for cte in query.ctes:
         inner = Environment(dict(ctes), environment.outer)
-        definition = Definition(cte, inner)
+        definition = CteDefinition(cte, inner)
         if query.recursive and reads_itself(cte):
             definition.loop = lower_recursive(context, cte, inner, with_ctes)
         else:
             try:
-                definition.relation = context.rules.query(context, cte.query, closed(inner))
+                definition.relation = context.rules.query(
+                    context, cte.query, environment_without_domain(inner)
+                )
             except NeedsDomain as need:
                 # It reads the block around: lowered where it is used.
                 if environment.outer is None or need.token is not environment.outer.token:

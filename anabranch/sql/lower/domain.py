@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import Distinct, Plan, Project
-from anabranch.algebra.scalar import Ref, Scalar, all_of, same
+from anabranch.algebra.scalar import Ref, Scalar, all_of, null_safe_equal
 from anabranch.sql.lower.context import Context
 
 
@@ -30,21 +30,21 @@ class Domain:
     @classmethod
     def of(cls, context: Context, token: object, plan: Plan, columns: tuple[str, ...]) -> Domain:
         """The domain that the rows of a plan give."""
-        items = tuple((context.column(column, Ref(column)), Ref(column)) for column in columns)
+        items = tuple((context.fresh_column(column, Ref(column)), Ref(column)) for column in columns)
         return cls(token, columns, Distinct(Project(plan, items)))
 
-    def fresh(self, context: Context) -> tuple[Plan, Mapping[str, str]]:
+    def with_fresh_names(self, context: Context) -> tuple[Plan, Mapping[str, str]]:
         """The values under names that nothing else has, and which name carries which column."""
-        carried = {column: context.column(column, Ref(column)) for column in self.columns}
+        carried = {column: context.fresh_column(column, Ref(column)) for column in self.columns}
         renamed = zip(carried.values(), self.values.names, strict=True)
         return Project(self.values, tuple((new, Ref(old)) for new, old in renamed)), carried
 
 
-def joined_back(carried: Mapping[str, str]) -> Scalar:
+def domain_join_condition(carried: Mapping[str, str]) -> Scalar:
     """The condition under which a row of the block around meets its own results."""
-    return all_of(same(Ref(outer), Ref(inner)) for outer, inner in carried.items())
+    return all_of(null_safe_equal(Ref(outer), Ref(inner)) for outer, inner in carried.items())
 
 
-def alike(left: Mapping[str, str], right: Mapping[str, str]) -> Scalar:
+def same_outer_row(left: Mapping[str, str], right: Mapping[str, str]) -> Scalar:
     """The condition that two parts of a correlated query belong to the same row of the block around."""
-    return all_of(same(Ref(left[column]), Ref(right[column])) for column in left)
+    return all_of(null_safe_equal(Ref(left[column]), Ref(right[column])) for column in left)

@@ -21,23 +21,22 @@ from anabranch.algebra.scalar import (
     equal,
     refs,
 )
-from anabranch.sql.lexical import quote
-from anabranch.sql.lower.admit import unstable
+from anabranch.sql.lexer import quote
 from anabranch.sql.lower.calls import lower_call
+from anabranch.sql.lower.check_functions import unstable_function_error
 from anabranch.sql.lower.context import Context
+from anabranch.sql.lower.current_time_literals import check_stable_time
 from anabranch.sql.lower.functions import BARE_CALLS, UNSTABLE
 from anabranch.sql.lower.negation import lower_not
+from anabranch.sql.lower.plan_builder import JoinTarget, PlanBuilder
 from anabranch.sql.lower.predicates import lower_predicate
-from anabranch.sql.lower.scope import Definition, NeedsDomain, Scope
-from anabranch.sql.lower.site import Place, Site
-from anabranch.sql.lower.special import check_stable_time
+from anabranch.sql.lower.scope import CteDefinition, NeedsDomain, Scope
 from anabranch.sql.lower.syntax.tree import (
     Argument,
     Between,
     Binary,
     Case,
     CastTo,
-    Constant,
     Exists,
     Expression,
     FunctionCall,
@@ -45,6 +44,7 @@ from anabranch.sql.lower.syntax.tree import (
     InQuery,
     IsDistinct,
     IsTest,
+    KeywordLiteral,
     Lambda,
     Like,
     Logical,
@@ -54,13 +54,13 @@ from anabranch.sql.lower.syntax.tree import (
     Number,
     Row,
     ScalarQuery,
+    SpecialSyntax,
     Star,
     String,
-    Text,
+    TypedLiteral,
     Unary,
-    Word,
 )
-from anabranch.sql.lower.verbatim import field_name, verbatim
+from anabranch.sql.lower.verbatim import field_name, lower_verbatim
 
 MAX_ARGUMENTS = 5_000
 """Items of a list, arguments of a call, terms of AND and OR."""
@@ -74,7 +74,11 @@ class Expressions:
     """Lowers expressions over one scope; what needs more than a row goes to `place`."""
 
     def __init__(
-        self, context: Context, scope: Scope, place: Place, ctes: Mapping[str, Definition] | None = None
+        self,
+        context: Context,
+        scope: Scope,
+        place: JoinTarget,
+        ctes: Mapping[str, CteDefinition] | None = None,
     ) -> None:
         self.context = context
         self.scope = scope
@@ -91,14 +95,14 @@ class Expressions:
 
     def scalar(self, node: Expression) -> Scalar:
         """The scalar that an expression stands for."""
-        known = self.known(node)
+        known = self.lookup_scalar(node)
         if known is None:
             known = self._lower(node)
             if self.remembers:
                 self.ready[node] = known
         return known
 
-    def known(self, node: Expression) -> Scalar | None:
+    def lookup_scalar(self, node: Expression) -> Scalar | None:
         """The scalar, if it was computed before."""
         return self.ready.get(node)
 
@@ -110,7 +114,7 @@ class Expressions:
         match node:
             case Name():
                 return self.name(node)
-            case Number() | String() | Word() | Constant():
+            case Number() | String() | KeywordLiteral() | TypedLiteral():
                 return self._literal(node)
             case Unary() | Binary() | Logical() | Not():
                 return self._operator(node)
@@ -127,8 +131,8 @@ class Expressions:
                 return lower_call(self, node)
             case Row():
                 return self._row(node)
-            case Text():
-                return verbatim(self, node)
+            case SpecialSyntax():
+                return lower_verbatim(self, node)
             case Lambda():
                 raise self.context.invalid(node, "a lambda stands where no function takes it")
             case Argument():
@@ -143,14 +147,14 @@ class Expressions:
         alias = node.parts[0].lower()
         if self.aliases_first and len(node.parts) == 1 and alias in self.aliases:
             return self._alias(node, alias)
-        found = self.scope.own(self.context, node, or_none=alias in self.aliases)
+        found = self.scope.find_own(self.context, node, or_none=alias in self.aliases)
         if found is None and alias in self.aliases:
             return self._fields(node, self._alias(node, alias), node.parts[1:])
         found = found or self.scope.find(self.context, node)
         if found is None:
             if len(node.parts) == 1 and alias in BARE_CALLS:
-                raise unstable(self.context, node, alias, UNSTABLE[alias])
-            raise self.context.unknown_column(node, ".".join(node.parts), self.scope.shown_names())
+                raise unstable_function_error(self.context, node, alias, UNSTABLE[alias])
+            raise self.context.unknown_column(node, ".".join(node.parts), self.scope.format_names())
         field, parts = found
         return self._fields(node, Ref(field.plan), node.parts[parts:])
 
@@ -159,20 +163,20 @@ class Expressions:
         if not fields:
             return scalar
         path = "".join(f".{quote(name)}" for name in fields)
-        return Verbatim(("(", self.column(node, scalar), f"){path}"))
+        return Verbatim(("(", self.as_column(node, scalar), f"){path}"))
 
-    def column(self, node: Expression, scalar: Scalar) -> Ref:
+    def as_column(self, node: Expression, scalar: Scalar) -> Ref:
         """A column of the plan that holds the scalar: text can only name columns."""
         if isinstance(scalar, Ref):
             return scalar
-        return self.site_with(node, refs(scalar)).extend(self.context, "c", scalar)
+        return self.builder_with_columns(node, refs(scalar)).add_column(self.context, "c", scalar)
 
-    def site_with(self, node: Node, columns: Iterable[str]) -> Site:
+    def builder_with_columns(self, node: Node, columns: Iterable[str]) -> PlanBuilder:
         """The plan that has these columns, to which something is to be joined."""
         wanted = list(columns)
         if self.scope.outer is not None and not set(wanted) <= self.place.names:
             raise NeedsDomain(self.scope.outer.token)
-        return self.place.side(self.context, node, wanted)
+        return self.place.builder_with_columns(self.context, node, wanted)
 
     def _alias(self, node: Name, alias: str) -> Scalar:
         value = self.aliases[alias]
@@ -183,15 +187,15 @@ class Expressions:
         scalar = self.scalar(value) if isinstance(value, Expression) else value
         if not self.aliases_first and _is_large(scalar):
             # Put in again and again, an item that uses an item that uses … would grow without bound.
-            scalar = self.column(node, scalar)
+            scalar = self.as_column(node, scalar)
             self.aliases[alias] = scalar
         return scalar
 
     # -- literals -----------------------------------------------------------------------------
 
-    def _literal(self, node: Number | String | Word | Constant) -> Scalar:
+    def _literal(self, node: Number | String | KeywordLiteral | TypedLiteral) -> Scalar:
         match node:
-            case Word(value=value):
+            case KeywordLiteral(value=value):
                 return Literal(value)
             case String(value=str(text)):
                 return Literal(text)
@@ -199,9 +203,9 @@ class Expressions:
                 return Literal(int(text))
             case Number(text=text) if _is_decimal(text):
                 return Literal(Decimal(text))
-            case Constant():
+            case TypedLiteral():
                 check_stable_time(self.context, node, node.word)
-        return verbatim(self, node)
+        return lower_verbatim(self, node)
 
     # -- operators ----------------------------------------------------------------------------
 
@@ -217,12 +221,12 @@ class Expressions:
                 return Function("positive", (self.scalar(operand),))
             case Binary(op=op, left=left, right=right) if op in _SAME_AS_REFERENCE:
                 return self._binary(op, left, right)
-        return verbatim(self, node)
+        return lower_verbatim(self, node)
 
     def _binary(self, op: str, left: Expression, right: Expression) -> Scalar:
         # NOT reaches through `x IN (…) = FALSE`, as Spark's optimiser does.
         for one, other in ((left, right), (right, left)):
-            if op in ("=", "<>") and isinstance(other, Word) and isinstance(one, InQuery | Not):
+            if op in ("=", "<>") and isinstance(other, KeywordLiteral) and isinstance(one, InQuery | Not):
                 if other.value is (op == "="):
                     return self.scalar(one)
                 if other.value is not None:

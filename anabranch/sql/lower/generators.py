@@ -6,15 +6,15 @@ from anabranch.algebra.plan import Generate, Plan, Project, UnionAll
 from anabranch.algebra.scalar import NULL, Literal, Ref, Scalar
 from anabranch.schema import Array, Map, Struct
 from anabranch.sql.lower.context import Context
-from anabranch.sql.lower.site import Site
+from anabranch.sql.lower.plan_builder import PlanBuilder
 from anabranch.sql.lower.syntax.tree import Expression, FunctionCall, Node
 
 MAX_STACKED_ROWS = 100
 
 
-def generated(
+def generate_rows(
     context: Context,
-    site: Site,
+    site: PlanBuilder,
     node: Node,
     function: str,
     args: tuple[Scalar, ...],
@@ -26,7 +26,7 @@ def generated(
     if function.endswith("_outer"):
         function, outer = function.removesuffix("_outer"), True
     if function == "stack":
-        return _stacked(context, site, node, args, names)
+        return _stack_rows(context, site, node, args, names)
     if function not in ("explode", "posexplode", "inline"):
         raise context.not_incremental(
             node,
@@ -37,7 +37,7 @@ def generated(
     if len(args) != 1:
         raise context.invalid(node, f"{function}() takes one argument, not {len(args)}")
     found = names or _default_names(context, node, function, args[0], nodes[0])
-    columns = [(name, context.column(name)) for name in found]
+    columns = [(name, context.fresh_column(name)) for name in found]
     plan = Generate(site.plan, function, args[0], tuple(column for _, column in columns), outer)
     return plan, columns
 
@@ -62,8 +62,8 @@ def _default_names(
     )
 
 
-def _stacked(
-    context: Context, site: Site, node: Node, args: tuple[Scalar, ...], names: tuple[str, ...]
+def _stack_rows(
+    context: Context, site: PlanBuilder, node: Node, args: tuple[Scalar, ...], names: tuple[str, ...]
 ) -> tuple[Plan, list[tuple[str, str]]]:
     """stack(n, …): each row n times, every time with other values; that is a union of projections."""
     count = args[0].value if args and isinstance(args[0], Literal) else None
@@ -76,7 +76,7 @@ def _stacked(
     found = names or tuple(f"col{number}" for number in range(width))
     if len(found) != width:
         raise context.invalid(node, f"{len(found)} names for {width} columns")
-    columns = [(name, context.column(name)) for name in found]
+    columns = [(name, context.fresh_column(name)) for name in found]
     kept = tuple((name, Ref(name)) for name in site.plan.names)
     padded = [*values, *[NULL] * (width * count - len(values))]
     parts = tuple(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from anabranch.algebra.scalar import Scalar
 from anabranch.sql.lower.block import Block
 from anabranch.sql.lower.functions import AGGREGATES, GENERATORS
-from anabranch.sql.lower.grouping_lists import sets_of
-from anabranch.sql.lower.outputs import Output
+from anabranch.sql.lower.grouping_lists import list_grouping_sets
+from anabranch.sql.lower.select_list import Output
 from anabranch.sql.lower.syntax.tree import (
     Expression,
     FunctionCall,
@@ -17,7 +17,7 @@ from anabranch.sql.lower.syntax.tree import (
     Name,
     Node,
     Number,
-    within_block,
+    walk_block,
 )
 
 
@@ -45,14 +45,14 @@ def group_keys(block: Block) -> Groups:
     if grouping is None:
         return groups
     if grouping.everything:
-        _all_items(block, grouping, groups)
+        _add_all_items(block, grouping, groups)
         return groups
     if not any(isinstance(element, GroupingSets) for element in grouping.elements):
         for element in grouping.elements:
             if not isinstance(element, GroupingSets):
                 _add(block, groups, element)
         return groups
-    lists = sets_of(block.context, grouping)
+    lists = list_grouping_sets(block.context, grouping)
     sets = [tuple(dict.fromkeys(_add(block, groups, node) for node in one)) for one in lists]
     # The empty set alone is grouping by nothing, which has a row even for no rows.
     groups.sets = None if sets == [()] else sets
@@ -60,7 +60,7 @@ def group_keys(block: Block) -> Groups:
 
 
 def _add(block: Block, groups: Groups, node: Expression) -> int:
-    output = _item_meant(block, node)
+    output = _find_item(block, node)
     if output is None:
         return groups.add(_scalar(block, node))
     if output.node is None:
@@ -71,7 +71,7 @@ def _add(block: Block, groups: Groups, node: Expression) -> int:
     return key
 
 
-def _item_meant(block: Block, node: Expression) -> Output | None:
+def _find_item(block: Block, node: Expression) -> Output | None:
     """An item by its position, or by its alias where no column has that name."""
     if isinstance(node, Number) and node.text.lstrip("-").isdecimal():
         position = int(node.text)
@@ -81,7 +81,7 @@ def _item_meant(block: Block, node: Expression) -> Output | None:
             )
         return block.outputs[position - 1]
     if isinstance(node, Name) and len(node.parts) == 1:
-        if block.expressions.scope.own(block.context, node) is not None:
+        if block.expressions.scope.find_own(block.context, node) is not None:
             return None
         wanted = node.parts[0].lower()
         found = [output for output in block.outputs if (output.alias or "").lower() == wanted]
@@ -92,7 +92,7 @@ def _item_meant(block: Block, node: Expression) -> Output | None:
 
 
 def _scalar(block: Block, node: Expression) -> Scalar:
-    for part in within_block(node):
+    for part in walk_block(node):
         if isinstance(part, FunctionCall) and (
             part.over is not None or part.name in AGGREGATES or part.name in GENERATORS
         ):
@@ -102,18 +102,18 @@ def _scalar(block: Block, node: Expression) -> Scalar:
     return block.expressions.scalar(node)
 
 
-def _all_items(block: Block, grouping: Grouping, groups: Groups) -> None:
+def _add_all_items(block: Block, grouping: Grouping, groups: Groups) -> None:
     """GROUP BY ALL: every item without an aggregate."""
     for output in block.outputs:
         if output.node is None:
             assert output.scalar is not None
             groups.add(output.scalar)
-        elif not _aggregates(output.node):
+        elif not _has_aggregate(output.node):
             groups.items[output.node] = groups.add(_scalar(block, output.node))
 
 
-def _aggregates(node: Node) -> bool:
+def _has_aggregate(node: Node) -> bool:
     return any(
         isinstance(part, FunctionCall) and part.over is None and part.name in AGGREGATES
-        for part in within_block(node)
+        for part in walk_block(node)
     )

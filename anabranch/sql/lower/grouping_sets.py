@@ -15,25 +15,25 @@ from anabranch.algebra.scalar import FALSE, Call, Cast, Literal, Ref, Scalar, eq
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.grouping import Groups
-from anabranch.sql.lower.syntax.tree import Expression, FunctionCall, Node, within_block
+from anabranch.sql.lower.syntax.tree import Expression, FunctionCall, Node, walk_block
 
 
-def expanded(
+def expand_by_grouping_sets(
     context: Context, plan: Plan, groups: Groups, used: Iterable[Scalar]
 ) -> tuple[Plan, list[tuple[str, Scalar]]]:
     """R₁ + … + Rₙ, and the columns to group by: the keys, then the set's number."""
     sets = groups.sets or []
     wanted = {name for scalar in used for name in refs(scalar)}
     kept = tuple((name, Ref(name)) for name in plan.names if name in wanted)
-    keys = [context.column("key", scalar) for scalar in groups.keys]
-    number = context.column("grouping_set")
+    keys = [context.fresh_column("key", scalar) for scalar in groups.keys]
+    number = context.fresh_column("grouping_set")
     parts = tuple(
         Project(
             plan,
             (
                 *kept,
                 *(
-                    (key, s if i in one else _blank(s))
+                    (key, s if i in one else _typed_null(s))
                     for i, (key, s) in enumerate(zip(keys, groups.keys, strict=True))
                 ),
                 (number, Literal(index)),
@@ -44,7 +44,7 @@ def expanded(
     return UnionAll(parts), [(key, Ref(key)) for key in (*keys, number)]
 
 
-def _blank(scalar: Scalar) -> Scalar:
+def _typed_null(scalar: Scalar) -> Scalar:
     """NULL, of the scalar's type."""
     return Call("case", (FALSE, scalar))
 
@@ -55,7 +55,7 @@ def grouping_values(
     """grouping() and grouping_id(), computed from the set's number."""
     found: dict[Expression, Scalar] = {}
     for node in nodes:
-        for call in within_block(node):
+        for call in walk_block(node):
             if isinstance(call, FunctionCall) and call.name in ("grouping", "grouping_id"):
                 found[call] = _value(before, call, groups, number)
     return found
@@ -71,9 +71,9 @@ def _value(before: Expressions, call: FunctionCall, groups: Groups, number: Ref 
     if call.name == "grouping" and len(args) == 1 and args[0] in groups.keys:
         key = groups.keys.index(args[0])
         bits = [int(key not in one) for one in groups.sets]
-        return Cast(_chosen(number, bits), "TINYINT")
+        return Cast(_value_by_set(number, bits), "TINYINT")
     if call.name == "grouping_id" and (not args or args == groups.keys):
-        return Cast(_chosen(number, [_bits(one, len(groups.keys)) for one in groups.sets]), "BIGINT")
+        return Cast(_value_by_set(number, [_bits(one, len(groups.keys)) for one in groups.sets]), "BIGINT")
     raise context.invalid(call, f"{call.name}() takes what stands in GROUP BY, in that order")
 
 
@@ -82,6 +82,6 @@ def _bits(one: tuple[int, ...], count: int) -> int:
     return sum(1 << (count - 1 - key) for key in range(count) if key not in one)
 
 
-def _chosen(number: Ref, values: list[int]) -> Scalar:
+def _value_by_set(number: Ref, values: list[int]) -> Scalar:
     args = [part for i, value in enumerate(values) for part in (equal(number, Literal(i)), Literal(value))]
     return Call("case", tuple(args))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from anabranch.algebra.scalar import all_of
-from anabranch.sql.lower.carry import outer_of
-from anabranch.sql.lower.conditions import keep_rows
+from anabranch.sql.lower.conditions import filter_rows
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.expressions import Expressions
 from anabranch.sql.lower.functions import GENERATORS
-from anabranch.sql.lower.generators import generated
-from anabranch.sql.lower.scope import Environment, Field, Relation, Scope, check_arity, requalified
-from anabranch.sql.lower.site import Sides, Site
+from anabranch.sql.lower.generators import generate_rows
+from anabranch.sql.lower.outer_columns import outer_block
+from anabranch.sql.lower.plan_builder import JoinSides, PlanBuilder
+from anabranch.sql.lower.scope import Environment, Field, Relation, Scope, check_arity, requalify
 from anabranch.sql.lower.syntax.tree import (
     Alias,
-    Derived,
+    DerivedTable,
     Expression,
-    Joined,
+    JoinedTable,
     LateralView,
     Node,
     TableFunction,
@@ -23,43 +23,47 @@ from anabranch.sql.lower.syntax.tree import (
 
 
 def lower_lateral(
-    context: Context, left: Relation, node: Joined, right: Derived | TableFunction, environment: Environment
+    context: Context,
+    left: Relation,
+    node: JoinedTable,
+    right: DerivedTable | TableFunction,
+    environment: Environment,
 ) -> Relation:
     """The join of a relation with one that is computed for each of its rows."""
     if node.kind not in ("cross", "inner", "left") or node.natural or node.using is not None:
         raise context.invalid(node, "a LATERAL relation can only be joined by INNER, CROSS or LEFT JOIN … ON")
     if isinstance(right, TableFunction):
         return _function(context, left, node, right, environment)
-    scope = Scope(left.fields, outer_of(environment, left.carried))
-    site = Site(left.plan)
+    scope = Scope(left.fields, outer_block(environment, left.carried))
+    site = PlanBuilder(left.plan)
     related = context.rules.correlate(context, right.query, environment.ctes, scope, site, right)
-    fields = _aliased(context, related.relation.fields, right.alias)
-    both = Scope(left.fields + fields, outer_of(environment, left.carried))
+    fields = _alias_fields(context, related.relation.fields, right.alias)
+    both = Scope(left.fields + fields, outer_block(environment, left.carried))
     kind = "left" if node.kind == "left" else "inner"
     if kind == "left":
-        sides = Sides(site.plan, related.relation.plan)
+        sides = JoinSides(site.plan, related.relation.plan)
         on = [] if node.on is None else [Expressions(context, both, sides, environment.ctes).scalar(node.on)]
-        joined = Site(sides.left.plan)
+        joined = PlanBuilder(sides.left.plan)
         joined.join(sides.right.plan, "left", all_of([*related.conditions, *on]))
     else:
-        joined = Site(site.plan)
+        joined = PlanBuilder(site.plan)
         joined.join(related.relation.plan, "inner", all_of(related.conditions))
         if node.on is not None:
-            keep_rows(Expressions(context, both, joined, environment.ctes), joined, node.on)
+            filter_rows(Expressions(context, both, joined, environment.ctes), joined, node.on)
     return Relation(joined.plan, left.fields + fields, left.carried)
 
 
-def _aliased(context: Context, fields: tuple[Field, ...], alias: Alias | None) -> tuple[Field, ...]:
+def _alias_fields(context: Context, fields: tuple[Field, ...], alias: Alias | None) -> tuple[Field, ...]:
     if alias is None:
         return fields
     if alias.columns:
         check_arity(context, alias, len(alias.columns), len(fields))
         fields = tuple(Field(name, f.plan) for name, f in zip(alias.columns, fields, strict=True))
-    return requalified(fields, alias.name)
+    return requalify(fields, alias.name)
 
 
 def _function(
-    context: Context, left: Relation, node: Joined, right: TableFunction, environment: Environment
+    context: Context, left: Relation, node: JoinedTable, right: TableFunction, environment: Environment
 ) -> Relation:
     if right.name not in GENERATORS:
         raise context.invalid(right, f"{right.name}() can't stand behind LATERAL")
@@ -76,9 +80,9 @@ def _function(
     relation = _generate(context, left, right, right.name, right.args, names, False, alias, environment)
     if node.on is None:
         return relation
-    site = Site(relation.plan)
-    scope = Scope(relation.fields, outer_of(environment, relation.carried))
-    keep_rows(Expressions(context, scope, site, environment.ctes), site, node.on)
+    site = PlanBuilder(relation.plan)
+    scope = Scope(relation.fields, outer_block(environment, relation.carried))
+    filter_rows(Expressions(context, scope, site, environment.ctes), site, node.on)
     return Relation(site.plan, relation.fields, relation.carried)
 
 
@@ -114,10 +118,12 @@ def _generate(
     alias: str,
     environment: Environment,
 ) -> Relation:
-    site = Site(relation.plan)
-    scope = Scope(relation.fields, outer_of(environment, relation.carried))
+    site = PlanBuilder(relation.plan)
+    scope = Scope(relation.fields, outer_block(environment, relation.carried))
     expressions = Expressions(context, scope, site, environment.ctes)
-    plan, columns = generated(context, site, node, function, expressions.scalars(args), args, names, outer)
+    plan, columns = generate_rows(
+        context, site, node, function, expressions.scalars(args), args, names, outer
+    )
     qualifier = (alias.lower(),) if alias else ()
     fields = tuple(Field(name, column, qualifier) for name, column in columns)
     return Relation(plan, relation.fields + fields, relation.carried)

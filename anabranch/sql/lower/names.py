@@ -23,7 +23,7 @@ class Names:
         self._last: dict[str, int] = {}
         self._base: dict[str, str] = {}
 
-    def keep(self, names: Iterable[str]) -> None:
+    def reserve(self, names: Iterable[str]) -> None:
         """Don't give these out: lambdas use them."""
         self._taken.update(names)
 

@@ -16,7 +16,7 @@ from anabranch.sql.lower.syntax.tree import (
     Logical,
     Node,
     Not,
-    within_block,
+    walk_block,
 )
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def lower_not(expressions: Expressions, node: Expression) -> Scalar:
     """NOT of an expression."""
     match node:
-        case Not(operand=inner) if asks_in(inner):
+        case Not(operand=inner) if has_in_subquery(inner):
             return expressions.scalar(inner)
-        case Logical(op=op, items=items) if asks_in(node):
+        case Logical(op=op, items=items) if has_in_subquery(node):
             dual = "or" if op == "and" else "and"
             return Call(dual, tuple(lower_not(expressions, item) for item in items))
         case InQuery():
@@ -36,9 +36,9 @@ def lower_not(expressions: Expressions, node: Expression) -> Scalar:
     return Call("not", (expressions.scalar(node),))
 
 
-def asks_in(node: Node) -> bool:
+def has_in_subquery(node: Node) -> bool:
     """Whether an expression asks `x IN (SELECT …)` somewhere."""
-    return any(isinstance(part, InQuery) for part in within_block(node))
+    return any(isinstance(part, InQuery) for part in walk_block(node))
 
 
 def conjuncts_of(node: Expression) -> list[Expression]:

@@ -6,25 +6,25 @@ arbitrary: all columns of the result follow the keys that were asked for.
 
 from __future__ import annotations
 
+from anabranch.algebra.evaluate_scalar import evaluate_scalar
 from anabranch.algebra.plan import Filter, Plan, Project, SortKey, Top, Values, Window, WindowCall
 from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, all_of
-from anabranch.algebra.values import evaluate_scalar
 from anabranch.schema import Array, Map, Struct, Type
-from anabranch.sql.lower.carry import outer_of
-from anabranch.sql.lower.conditions import asks_subquery
+from anabranch.sql.lower.conditions import has_subquery
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.expressions import Expressions
+from anabranch.sql.lower.outer_columns import outer_block
+from anabranch.sql.lower.plan_builder import PlanBuilder
 from anabranch.sql.lower.scope import Environment, Relation, Scope
-from anabranch.sql.lower.site import Site
 from anabranch.sql.lower.syntax.tree import Expression, Node, Number, Query, Sort
 
 
-def cuts(query: Query) -> bool:
+def has_limit(query: Query) -> bool:
     """Whether LIMIT or OFFSET cut rows off."""
     return query.limit is not None or query.offset is not None
 
 
-def limits(context: Context, query: Query) -> tuple[int | None, int]:
+def limit_and_offset(context: Context, query: Query) -> tuple[int | None, int]:
     """LIMIT and OFFSET, refused where no order says which rows they mean."""
     limit = None if query.limit is None else whole_number(context, query.limit, "LIMIT")
     offset = 0 if query.offset is None else whole_number(context, query.offset, "OFFSET")
@@ -42,7 +42,7 @@ def limits(context: Context, query: Query) -> tuple[int | None, int]:
 
 def whole_number(context: Context, node: Expression, what: str) -> int:
     """The value of a constant expression."""
-    scalar = Expressions(context, Scope(()), Site(Values(()))).scalar(node)
+    scalar = Expressions(context, Scope(()), PlanBuilder(Values(()))).scalar(node)
     try:
         value = evaluate_scalar(scalar, {})
     except (NotImplementedError, ArithmeticError, TypeError):
@@ -70,7 +70,7 @@ def has_order(kind: Type | None) -> bool:
             return True
 
 
-def position_meant(context: Context, sort: Sort, count: int) -> int | None:
+def order_position(context: Context, sort: Sort, count: int) -> int | None:
     """Which column ORDER BY 2 means."""
     node = sort.value
     if not isinstance(node, Number) or not node.text.lstrip("-").isdecimal():
@@ -80,22 +80,22 @@ def position_meant(context: Context, sort: Sort, count: int) -> int | None:
     return int(node.text) - 1
 
 
-def ordered(context: Context, relation: Relation, query: Query, environment: Environment) -> Relation:
+def limit_result(context: Context, relation: Relation, query: Query, environment: Environment) -> Relation:
     """The first rows of a result that is complete: its order can only use its columns."""
-    limit, offset = limits(context, query)
-    site = Site(relation.plan)
-    scope = Scope(relation.fields, outer_of(environment, relation.carried))
+    limit, offset = limit_and_offset(context, query)
+    site = PlanBuilder(relation.plan)
+    scope = Scope(relation.fields, outer_block(environment, relation.carried))
     expressions = Expressions(context, scope, site)
     columns = [Ref(field.plan) for field in relation.fields]
     keys: list[SortKey] = []
     if query.order_all:
         keys = [sort_key(column, query.order[0]) for column in columns]
     for sort in [] if query.order_all else query.order:
-        if asks_subquery(sort.value):
+        if has_subquery(sort.value):
             raise context.invalid(
                 sort, "ORDER BY can't hold a subquery here", "compute it in the SELECT list."
             )
-        position = position_meant(context, sort, len(columns))
+        position = order_position(context, sort, len(columns))
         scalar = expressions.scalar(sort.value) if position is None else columns[position]
         keys.append(sort_key(scalar, sort))
     relation = Relation(site.plan, relation.fields, relation.carried)
@@ -114,11 +114,11 @@ def first_rows(
         if Ref(name) not in sorted_by and name not in carried and has_order(context.types.get(name))
     ]
     if more:
-        context.choice("rows that tie in ORDER BY … LIMIT are ordered by all their columns")
+        context.add_choice_notice("rows that tie in ORDER BY … LIMIT are ordered by all their columns")
     order = (*keys, *more)
     if relation.carried is None:
         return Top(relation.plan, order, limit, offset)
-    number = context.column("row_number")
+    number = context.fresh_column("row_number")
     partition = tuple(Ref(name) for name in relation.carried.values())
     numbered = Window(relation.plan, ((number, WindowCall("row_number", (), partition, order)),))
     bounds = [Call(">", (Ref(number), Literal(offset)))] if offset else []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.algebra.scalar import FALSE, TRUE, Call, Function, Literal, Scalar, same
+from anabranch.algebra.scalar import FALSE, TRUE, Call, Function, Literal, Scalar, null_safe_equal
 from anabranch.sql.lower.syntax.tree import Between, InList, IsDistinct, IsTest, Like
-from anabranch.sql.lower.verbatim import verbatim
+from anabranch.sql.lower.verbatim import lower_verbatim
 
 if TYPE_CHECKING:
     from anabranch.sql.lower.expressions import Expressions
@@ -17,14 +17,14 @@ Predicate = Between | InList | Like | IsTest | IsDistinct
 def lower_predicate(expressions: Expressions, node: Predicate) -> Scalar:
     """A predicate, with its NOT."""
     if isinstance(node, Like) and node.escaped:
-        return verbatim(expressions, node)
+        return lower_verbatim(expressions, node)
     if isinstance(node, Like):
         return _like(expressions, node)
-    found = _affirmed(expressions, node)
-    return _negated(found) if node.negated else found
+    found = _lower_without_not(expressions, node)
+    return _negate(found) if node.negated else found
 
 
-def _affirmed(expressions: Expressions, node: Between | InList | IsTest | IsDistinct) -> Scalar:
+def _lower_without_not(expressions: Expressions, node: Between | InList | IsTest | IsDistinct) -> Scalar:
     match node:
         case Between(operand=operand, low=low, high=high):
             value = expressions.scalar(operand)
@@ -36,11 +36,11 @@ def _affirmed(expressions: Expressions, node: Between | InList | IsTest | IsDist
         case InList(operand=operand, items=items):
             return Call("in", (expressions.scalar(operand), *expressions.scalars(items)))
         case IsDistinct(left=left, right=right):
-            return _negated(same(expressions.scalar(left), expressions.scalar(right)))
+            return _negate(null_safe_equal(expressions.scalar(left), expressions.scalar(right)))
         case IsTest(operand=operand, what="null" | "unknown"):
             return Call("is null", (expressions.scalar(operand),))
         case IsTest(operand=operand, what=what):
-            return same(expressions.scalar(operand), TRUE if what == "true" else FALSE)
+            return null_safe_equal(expressions.scalar(operand), TRUE if what == "true" else FALSE)
 
 
 def _like(expressions: Expressions, node: Like) -> Scalar:
@@ -48,7 +48,7 @@ def _like(expressions: Expressions, node: Like) -> Scalar:
     value = expressions.scalar(node.operand)
     tests = tuple(_pattern(node.kind, value, expressions.scalar(pattern)) for pattern in node.patterns)
     if node.negated:
-        tests = tuple(_negated(test) for test in tests)
+        tests = tuple(_negate(test) for test in tests)
     if node.quantifier is None:
         return tests[0]
     return Call("and" if node.quantifier == "all" else "or", tests)
@@ -61,7 +61,7 @@ def _pattern(kind: str, value: Scalar, pattern: Scalar) -> Scalar:
     return Function(kind, (value, pattern))
 
 
-def _negated(scalar: Scalar) -> Scalar:
+def _negate(scalar: Scalar) -> Scalar:
     match scalar:
         case Call("not", (inner,)):
             return inner

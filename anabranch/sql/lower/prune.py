@@ -30,7 +30,7 @@ Wanted = dict[str, None]
 """Names, in the order in which they were asked for."""
 
 
-def pruned(plan: Plan) -> Plan:
+def prune_columns(plan: Plan) -> Plan:
     """The same rows from narrower ones; the plan's own columns all stay."""
     order = parents_first(plan)
     wanted: dict[Plan, Wanted] = {node: {} for node in order}
@@ -39,11 +39,11 @@ def pruned(plan: Plan) -> Plan:
         # SQL has no rows without columns.
         names = wanted[node] or dict.fromkeys(node.names[:1])
         wanted[node] = {name: None for name in node.names if name in names}
-        for below, columns in _demands(node, wanted[node]):
+        for below, columns in _required_columns(node, wanted[node]):
             wanted[below].update(dict.fromkeys(columns))
     done: dict[Plan, Plan] = {}
     for node in reversed(order):
-        done[node] = _narrowed(node, wanted[node], done)
+        done[node] = _narrow_node(node, wanted[node], done)
     return done[plan]
 
 
@@ -63,16 +63,16 @@ def parents_first(plan: Plan) -> list[Plan]:
     return list(reversed(done))
 
 
-def _demands(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterable[str]]]:
+def _required_columns(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterable[str]]]:
     """What a node needs of the plans below it so that it can give what is wanted of it."""
     match node:
         case Filter(below, condition):
             yield below, [*wanted, *refs(condition)]
         case Project(below, items):
-            yield below, _read(scalar for name, scalar in items if name in wanted)
+            yield below, _referenced_columns(scalar for name, scalar in items if name in wanted)
         case UnionAll(parts):
             for part in parts:
-                yield part, _same_places(node, part, wanted)
+                yield part, _columns_at_same_positions(node, part, wanted)
         case Generate():
             kept = [name for name in wanted if name in node.input.names]
             yield node.input, [*kept, *refs(node.argument)]
@@ -82,7 +82,7 @@ def _demands(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterable[str]]]
             yield right, [name for name in right.names if name in read]
         case Aggregate(below, keys, calls):
             scalars = [scalar for name, call in calls if name in wanted for scalar in call.scalars]
-            yield below, _read([*(key for _, key in keys), *scalars])
+            yield below, _referenced_columns([*(key for _, key in keys), *scalars])
         case Distinct() | SetOp():
             for below in node.inputs:
                 yield below, below.names
@@ -90,12 +90,12 @@ def _demands(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterable[str]]]
             kept = [name for name in wanted if name in below.names]
             scalars = [s for name, call in calls if name in wanted for s in (*call.args, *call.partition)]
             sorts = [key.scalar for name, call in calls if name in wanted for key in call.order]
-            yield below, [*kept, *_read([*scalars, *sorts])]
+            yield below, [*kept, *_referenced_columns([*scalars, *sorts])]
         case Top(below, order):
-            yield below, [*wanted, *_read(key.scalar for key in order)]
+            yield below, [*wanted, *_referenced_columns(key.scalar for key in order)]
 
 
-def _narrowed(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
+def _narrow_node(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
     match node:
         case Scan(columns=columns):
             return replace(node, columns=tuple(pair for pair in columns if pair[0] in wanted))
@@ -107,7 +107,12 @@ def _narrowed(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
                 return done[below]
             return Project(done[below], kept)
         case UnionAll(parts):
-            return UnionAll(tuple(_exactly(done[part], _same_places(node, part, wanted)) for part in parts))
+            return UnionAll(
+                tuple(
+                    _project_exactly(done[part], _columns_at_same_positions(node, part, wanted))
+                    for part in parts
+                )
+            )
         case Aggregate(below, keys, calls):
             called = tuple((name, call) for name, call in calls if name in wanted)
             return Aggregate(done[below], keys, called if keys or called else calls[:1])
@@ -123,15 +128,15 @@ def _narrowed(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
     return node
 
 
-def _read(scalars: Iterable[Scalar]) -> list[str]:
+def _referenced_columns(scalars: Iterable[Scalar]) -> list[str]:
     return [name for scalar in scalars for name in refs(scalar)]
 
 
-def _same_places(node: Plan, part: Plan, wanted: Wanted) -> list[str]:
+def _columns_at_same_positions(node: Plan, part: Plan, wanted: Wanted) -> list[str]:
     return [theirs for ours, theirs in zip(node.names, part.names, strict=True) if ours in wanted]
 
 
-def _exactly(plan: Plan, names: list[str]) -> Plan:
+def _project_exactly(plan: Plan, names: list[str]) -> Plan:
     """A union goes by position, so its parts have these columns and no others."""
     if list(plan.names) == names:
         return plan

@@ -18,18 +18,25 @@ from dataclasses import dataclass, replace
 
 from anabranch.algebra.plan import Distinct, Plan, UnionAll, tables
 from anabranch.errors import NotIncremental
-from anabranch.sql.lower.carry import closed
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.names import Names
-from anabranch.sql.lower.scope import Definition, Environment, Loop, NeedsDomain, Relation, check_arity
-from anabranch.sql.lower.set_operations import combined
-from anabranch.sql.lower.syntax.shape import (
-    bare,
+from anabranch.sql.lower.outer_columns import environment_without_domain
+from anabranch.sql.lower.scope import (
+    CteDefinition,
+    Environment,
+    NeedsDomain,
+    RecursiveTable,
+    Relation,
+    check_arity,
+)
+from anabranch.sql.lower.set_operations import combine_parts
+from anabranch.sql.lower.syntax.query_shape import (
+    body_as_query,
     column_names,
     free_names,
     union_parts,
-    unwrapped,
-    within_brackets,
+    unwrap_body,
+    unwrap_query,
 )
 from anabranch.sql.lower.syntax.tree import Body, Cte, Node, Query, SetOperation
 
@@ -57,11 +64,13 @@ def reads_itself(cte: Cte) -> bool:
     return (cte.name.lower(),) in free_names(cte.query)
 
 
-def lower_recursive(context: Context, cte: Cte, environment: Environment, with_ctes: WithCtes) -> Loop:
+def lower_recursive(
+    context: Context, cte: Cte, environment: Environment, with_ctes: WithCtes
+) -> RecursiveTable:
     """The table that stands for a recursive CTE. It reads nothing of the block around, so once is enough."""
     if cte not in context.loops:
         try:
-            context.loops[cte] = _lowered(context, cte, closed(environment), with_ctes)
+            context.loops[cte] = _lower_cte(context, cte, environment_without_domain(environment), with_ctes)
         except NeedsDomain as need:
             raise NotIncremental(
                 f'the recursion of "{cte.name}" can\'t be maintained incrementally here',
@@ -71,17 +80,17 @@ def lower_recursive(context: Context, cte: Cte, environment: Environment, with_c
     return context.loops[cte]
 
 
-def _lowered(context: Context, cte: Cte, environment: Environment, with_ctes: WithCtes) -> Loop:
-    query = unwrapped(cte.query)
-    top = within_brackets(query.body)
+def _lower_cte(context: Context, cte: Cte, environment: Environment, with_ctes: WithCtes) -> RecursiveTable:
+    query = unwrap_query(cte.query)
+    top = unwrap_body(query.body)
     distinct = isinstance(top, SetOperation) and not top.all
     parts = list(union_parts(top, everything=not distinct))
-    looping = _looping(query, cte.name)
+    looping = _recursive_names(query, cte.name)
     steps = [part for part in parts if _reads(part, looping)]
     anchors = [part for part in parts if part not in steps]
-    _check_uncut(context, cte, query)
+    _check_no_order_or_limit(context, cte, query)
     if not distinct:
-        _check_mix(context, cte, steps)
+        _check_union_kinds(context, cte, steps)
     if not anchors:
         raise context.invalid(
             cte,
@@ -89,23 +98,23 @@ def _lowered(context: Context, cte: Cte, environment: Environment, with_ctes: Wi
             "add a part that doesn't read it, in a UNION with those that do.",
         )
 
-    def lowered(bodies: list[Body], known: Environment) -> list[Relation]:
-        return [context.rules.query(context, bare(body), known) for body in bodies]
+    def lower_bodies(bodies: list[Body], known: Environment) -> list[Relation]:
+        return [context.rules.query(context, body_as_query(body), known) for body in bodies]
 
     node = SetOperation(top.first, top.last, "union", not distinct, tuple(parts))
     before = replace(query, ctes=tuple(c for c in query.ctes if c.name.lower() not in looping))
-    found = lowered(anchors, with_ctes(context, before, environment))
+    found = lower_bodies(anchors, with_ctes(context, before, environment))
     names = column_names(parts[0]) if parts[0] in steps else None
-    loop = _loop(context, cte, combined(context, node, found), names)
-    inside = {**environment.ctes, cte.name.lower(): Definition(cte, environment, loop=loop)}
-    found += lowered(steps, with_ctes(context, query, replace(environment, ctes=inside)))
-    plan = combined(context, node, found).plan
+    loop = _recursive_table(context, cte, combine_parts(context, node, found), names)
+    inside = {**environment.ctes, cte.name.lower(): CteDefinition(cte, environment, loop=loop)}
+    found += lower_bodies(steps, with_ctes(context, query, replace(environment, ctes=inside)))
+    plan = combine_parts(context, node, found).plan
     _check_order(context, cte, plan, loop.table)
-    context.recursions.append(Recursion(loop.table, plan, loop.columns, _beginning(plan, len(anchors))))
+    context.recursions.append(Recursion(loop.table, plan, loop.columns, _anchor_plan(plan, len(anchors))))
     return loop
 
 
-def _looping(query: Query, name: str) -> frozenset[str]:
+def _recursive_names(query: Query, name: str) -> frozenset[str]:
     """The names that stand for the CTE or for something that reads it, where the query's body stands."""
     found = {name.lower()}
     for cte in query.ctes:
@@ -122,7 +131,7 @@ def _reads(node: Node, names: Collection[str]) -> bool:
     return any((name,) in free for name in names)
 
 
-def _check_uncut(context: Context, cte: Cte, query: Query) -> None:
+def _check_no_order_or_limit(context: Context, cte: Cte, query: Query) -> None:
     last: Node | None = query.order[0] if query.order else query.limit or query.offset
     if last is not None:
         raise context.invalid(
@@ -132,10 +141,10 @@ def _check_uncut(context: Context, cte: Cte, query: Query) -> None:
         )
 
 
-def _check_mix(context: Context, cte: Cte, steps: list[Body]) -> None:
+def _check_union_kinds(context: Context, cte: Cte, steps: list[Body]) -> None:
     """Under UNION ALL each derivation counts; under UNION inside it only some would."""
     for step in steps:
-        below = unwrapped(bare(step)).body
+        below = unwrap_query(body_as_query(step)).body
         if isinstance(below, SetOperation) and below.op == "union" and not below.all:
             raise context.invalid(
                 step,
@@ -144,7 +153,9 @@ def _check_mix(context: Context, cte: Cte, steps: list[Body]) -> None:
             )
 
 
-def _loop(context: Context, cte: Cte, anchor: Relation, names: tuple[str, ...] | None) -> Loop:
+def _recursive_table(
+    context: Context, cte: Cte, anchor: Relation, names: tuple[str, ...] | None
+) -> RecursiveTable:
     """The CTE as its readers see it: named by its list, else by its first part, of the anchor's types."""
     if cte.columns:
         check_arity(context, cte, len(cte.columns), len(anchor.fields))
@@ -153,7 +164,7 @@ def _loop(context: Context, cte: Cte, anchor: Relation, names: tuple[str, ...] |
         names = tuple(field.name for field in anchor.fields)
     columns = Names()
     context.tally.loops += 1
-    return Loop(
+    return RecursiveTable(
         f"{RECURSION_PREFIX}{context.tally.loops}",
         tuple(columns.fresh(name) for name in names),
         names,
@@ -173,11 +184,11 @@ def _check_order(context: Context, cte: Cte, plan: Plan, own: str) -> None:
         )
 
 
-def _beginning(plan: Plan, count: int) -> Plan:
+def _anchor_plan(plan: Plan, count: int) -> Plan:
     """The first parts of a union."""
     match plan:
         case Distinct(below):
-            return Distinct(_beginning(below, count))
+            return Distinct(_anchor_plan(below, count))
         case UnionAll(parts) if count > 1:
             return UnionAll(parts[:count])
         case UnionAll(parts):

@@ -7,27 +7,27 @@ from anabranch.algebra.scalar import Ref
 from anabranch.errors import UnknownTable
 from anabranch.names import TableName
 from anabranch.sql.cursor import table_name
-from anabranch.sql.lower.carry import closed
 from anabranch.sql.lower.context import Context
-from anabranch.sql.lower.inline import inline_table, table_function
+from anabranch.sql.lower.inline_tables import inline_table, table_function
 from anabranch.sql.lower.joins import lower_join
+from anabranch.sql.lower.outer_columns import environment_without_domain
 from anabranch.sql.lower.scope import (
-    Definition,
+    CteDefinition,
     Environment,
     Field,
-    Loop,
     NeedsDomain,
+    RecursiveTable,
     Relation,
     check_arity,
-    requalified,
+    requalify,
 )
 from anabranch.sql.lower.syntax import tree
 from anabranch.sql.lower.syntax.tree import (
     Alias,
-    Bracketed,
-    Derived,
+    BracketedTable,
+    DerivedTable,
     InlineTable,
-    Joined,
+    JoinedTable,
     Node,
     TableFunction,
     TableRef,
@@ -37,39 +37,39 @@ from anabranch.sql.lower.syntax.tree import (
 def lower_relation(context: Context, node: tree.Relation, environment: Environment) -> Relation:
     """The relation, with fresh names for its columns."""
     match node:
-        case Joined():
+        case JoinedTable():
             return lower_join(context, node, environment, lower_relation)
         case TableRef():
             return _table(context, node, environment)
-        case Derived():
-            return aliased(context, derived(context, node, environment), node.alias)
+        case DerivedTable():
+            return apply_alias(context, lower_derived(context, node, environment), node.alias)
         case InlineTable():
-            return aliased(context, inline_table(context, node), node.alias)
+            return apply_alias(context, inline_table(context, node), node.alias)
         case TableFunction():
-            return aliased(context, table_function(context, node), node.alias, node.name)
-        case Bracketed():
-            return aliased(context, lower_relation(context, node.relation, environment), node.alias)
+            return apply_alias(context, table_function(context, node), node.alias, node.name)
+        case BracketedTable():
+            return apply_alias(context, lower_relation(context, node.relation, environment), node.alias)
 
 
-def derived(context: Context, node: Derived, environment: Environment) -> Relation:
+def lower_derived(context: Context, node: DerivedTable, environment: Environment) -> Relation:
     """A subquery in FROM. It doesn't see its neighbours, but it may see the block around it all."""
     domain = environment.domain
     try:
-        return context.rules.query(context, node.query, closed(environment))
+        return context.rules.query(context, node.query, environment_without_domain(environment))
     except NeedsDomain as need:
         if domain is None or need.token is not domain.token:
             raise
     return context.rules.query(context, node.query, environment)
 
 
-def aliased(
+def apply_alias(
     context: Context, relation: Relation, alias: Alias | None, default: str | None = None
 ) -> Relation:
     """The relation under its alias, its columns renamed if the alias says so."""
     if alias is None:
-        fields = requalified(relation.fields, default) if default else relation.fields
+        fields = requalify(relation.fields, default) if default else relation.fields
         return Relation(relation.plan, fields, relation.carried)
-    fields = requalified(relation.fields, alias.name)
+    fields = requalify(relation.fields, alias.name)
     if alias.columns:
         check_arity(context, alias, len(alias.columns), len(fields))
         fields = tuple(
@@ -84,12 +84,12 @@ def _table(context: Context, node: TableRef, environment: Environment) -> Relati
         return _cte(context, node, definition, environment)
     name = table_name(node.parts)
     if name in context.views:
-        relation = reused(context, context.rules.view(context, name, node))
+        relation = copy_with_fresh_names(context, context.rules.view(context, name, node))
     else:
         relation = _scan(context, name, node)
     qualifier = (name.namespace, name.table)
     fields = tuple(Field(f.name, f.plan, qualifier) for f in relation.fields)
-    return aliased(context, Relation(relation.plan, fields), node.alias)
+    return apply_alias(context, Relation(relation.plan, fields), node.alias)
 
 
 def _scan(context: Context, name: TableName, node: Node) -> Relation:
@@ -100,18 +100,18 @@ def _scan(context: Context, name: TableName, node: Node) -> Relation:
     columns: list[tuple[str, str]] = []
     fields: list[Field] = []
     for column in schema:
-        plan = context.column(column.name)
+        plan = context.fresh_column(column.name)
         context.types[plan] = column.type
         columns.append((plan, column.name))
         fields.append(Field(column.name, plan))
     return Relation(Scan(str(name), tuple(columns)), tuple(fields))
 
 
-def _cte(context: Context, node: TableRef, definition: Definition, environment: Environment) -> Relation:
+def _cte(context: Context, node: TableRef, definition: CteDefinition, environment: Environment) -> Relation:
     if definition.loop is not None:
-        relation = _loop(context, definition.loop)
+        relation = _scan_recursive_table(context, definition.loop)
     elif definition.relation is not None:
-        relation = reused(context, definition.relation)
+        relation = copy_with_fresh_names(context, definition.relation)
     else:
         relation = _correlated_cte(context, node, definition, environment)
     if definition.cte.columns:
@@ -119,15 +119,15 @@ def _cte(context: Context, node: TableRef, definition: Definition, environment: 
         check_arity(context, definition.cte, len(names), len(relation.fields))
         renamed = tuple(Field(name, f.plan) for name, f in zip(names, relation.fields, strict=True))
         relation = Relation(relation.plan, renamed, relation.carried)
-    return aliased(context, relation, node.alias, definition.cte.name)
+    return apply_alias(context, relation, node.alias, definition.cte.name)
 
 
-def _loop(context: Context, loop: Loop) -> Relation:
+def _scan_recursive_table(context: Context, loop: RecursiveTable) -> Relation:
     """A recursive CTE, read from within or from outside: the table that stands for it."""
     columns: list[tuple[str, str]] = []
     fields: list[Field] = []
     for column, name, kind in zip(loop.columns, loop.names, loop.types, strict=True):
-        plan = context.column(column)
+        plan = context.fresh_column(column)
         if kind is not None:
             context.types[plan] = kind
         columns.append((plan, column))
@@ -136,7 +136,7 @@ def _loop(context: Context, loop: Loop) -> Relation:
 
 
 def _correlated_cte(
-    context: Context, node: TableRef, definition: Definition, environment: Environment
+    context: Context, node: TableRef, definition: CteDefinition, environment: Environment
 ) -> Relation:
     """A CTE that reads the block around it: lowered again where it is used, as a subquery would be."""
     own = definition.environment.outer
@@ -154,12 +154,12 @@ def _correlated_cte(
     return context.rules.query(context, definition.cte.query, inner)
 
 
-def reused(context: Context, relation: Relation) -> Relation:
+def copy_with_fresh_names(context: Context, relation: Relation) -> Relation:
     """A plan that others use too, under names of its own: the shared part stays one equal subplan."""
     fields: list[Field] = []
     items: list[tuple[str, Ref]] = []
     for field in relation.fields:
-        name = context.column(field.plan, Ref(field.plan))
+        name = context.fresh_column(field.plan, Ref(field.plan))
         items.append((name, Ref(field.plan)))
         fields.append(Field(field.name, name))
     plan: Plan = Project(relation.plan, tuple(items))

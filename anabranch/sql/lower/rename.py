@@ -6,7 +6,7 @@ from anabranch.algebra.plan import Plan, Project
 from anabranch.algebra.scalar import Ref
 
 
-def renamed_plan(plan: Plan, columns: list[tuple[str, str]]) -> Plan:
+def rename_columns(plan: Plan, columns: list[tuple[str, str]]) -> Plan:
     """(new, old) …: a projection, merged with one that stands there already."""
     if isinstance(plan, Project):
         inner = dict(plan.items)

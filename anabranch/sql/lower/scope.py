@@ -15,7 +15,7 @@ from anabranch.schema import Array, Map, Struct, Type
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.domain import Domain
 from anabranch.sql.lower.syntax.tree import Cte, Name, Node
-from anabranch.sql.parse import shown
+from anabranch.sql.parse import format_snippet
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Field:
     hidden: bool = False
     """Reachable by its qualifier only: the other side's column of USING."""
 
-    def named(self, parts: tuple[str, ...]) -> bool:
+    def has_qualified_name(self, parts: tuple[str, ...]) -> bool:
         """Whether a qualified name in lower case stands for it."""
         *qualifier, name = parts
         depth = len(qualifier)
@@ -52,26 +52,26 @@ class Relation:
 class Environment:
     """What a query can refer to besides its own relations."""
 
-    ctes: Mapping[str, Definition] = field(default_factory=dict)
-    outer: Outer | None = None
+    ctes: Mapping[str, CteDefinition] = field(default_factory=dict)
+    outer: OuterBlock | None = None
     domain: Domain | None = None
     """Set where the query must carry the columns of the block around it that it reads."""
 
 
 @dataclass
-class Definition:
+class CteDefinition:
     """A CTE, and what its own query can refer to."""
 
     cte: Cte
     environment: Environment
     relation: Relation | None = None
     """Its plan, shared by all uses; None if it reads columns of a block around it."""
-    loop: Loop | None = None
+    loop: RecursiveTable | None = None
     """If it reads itself, the table that stands for it."""
 
 
 @dataclass(frozen=True)
-class Loop:
+class RecursiveTable:
     """A recursive CTE as a table: per column its name there, its name for the user, its type if known."""
 
     table: str
@@ -89,7 +89,7 @@ class NeedsDomain(Exception):
 
 
 @dataclass
-class Outer:
+class OuterBlock:
     """The block around, as a subquery sees it."""
 
     scope: Scope
@@ -107,7 +107,7 @@ class Scope:
     """The columns that the expressions of one SELECT block can name."""
 
     fields: tuple[Field, ...]
-    outer: Outer | None = None
+    outer: OuterBlock | None = None
     ungrouped: frozenset[str] = frozenset()
     """Columns, by their names in the plan, that grouping has left behind."""
 
@@ -116,7 +116,7 @@ class Scope:
 
         With `inside` the name stands in a subquery below, not in this block itself.
         """
-        found = self.own(context, name)
+        found = self.find_own(context, name)
         if found is not None or self.outer is None:
             return found
         outer = self.outer
@@ -131,33 +131,33 @@ class Scope:
             return beyond
         raise NeedsDomain(outer.token)
 
-    def own(self, context: Context, name: Name, or_none: bool = False) -> tuple[Field, int] | None:
+    def find_own(self, context: Context, name: Name, or_none: bool = False) -> tuple[Field, int] | None:
         """The same among this block's own relations; with `or_none`, nothing if it isn't grouped."""
         parts = tuple(part.lower() for part in name.parts)
         for depth in (3, 2):
             if len(parts) >= depth:
-                found = [f for f in self.fields if f.named(parts[:depth])]
+                found = [f for f in self.fields if f.has_qualified_name(parts[:depth])]
                 if found:
                     self._refuse_two_readings(context, name)
-                    return self._one(context, name, found), depth
+                    return self._single_field(context, name, found), depth
         plain = [f for f in self.fields if not f.hidden and f.name.lower() == parts[0]]
         if not plain or (or_none and all(f.plan in self.ungrouped for f in plain)):
             return None
         if len(parts) > 1:
             self._refuse_two_readings(context, name)
-        return self._one(context, name, plain), 1
+        return self._single_field(context, name, plain), 1
 
-    def _one(self, context: Context, name: Name, found: list[Field]) -> Field:
+    def _single_field(self, context: Context, name: Name, found: list[Field]) -> Field:
         if len({f.plan for f in found}) > 1:
             raise AmbiguousColumn(
-                f"the column {shown('.'.join(name.parts))} is ambiguous",
-                detail=f"{context.place(name)}: it could be {_listed(found)}.",
+                f"the column {format_snippet('.'.join(name.parts))} is ambiguous",
+                detail=f"{context.place(name)}: it could be {_format_fields(found)}.",
                 hint="write the relation in front of it: relation.column.",
             )
         if found[0].plan in self.ungrouped:
             raise context.invalid(
                 name,
-                f"the column {shown('.'.join(name.parts))} is neither grouped nor aggregated",
+                f"the column {format_snippet('.'.join(name.parts))} is neither grouped nor aggregated",
                 "add it to GROUP BY, or aggregate it.",
             )
         return found[0]
@@ -169,12 +169,12 @@ class Scope:
         column = [f for f in self.fields if not f.hidden and f.name.lower() == first]
         if relation and any(_may_have_fields(context.types.get(f.plan)) for f in column):
             raise AmbiguousColumn(
-                f"the name {shown('.'.join(name.parts))} can be read in two ways",
+                f"the name {format_snippet('.'.join(name.parts))} can be read in two ways",
                 detail=f'{context.place(name)}: both a relation and a column are called "{first}".',
                 hint="give the relation another alias.",
             )
 
-    def shown_names(self) -> list[str]:
+    def format_names(self) -> list[str]:
         """What there is, for messages."""
         return [".".join((*f.qualifier[-1:], f.name)) for f in self.fields if not f.hidden]
 
@@ -183,11 +183,11 @@ def _may_have_fields(kind: Type | None) -> bool:
     return kind is None or isinstance(kind, Struct | Map | Array)
 
 
-def _listed(found: Iterable[Field]) -> str:
+def _format_fields(found: Iterable[Field]) -> str:
     return " or ".join(".".join((*f.qualifier[-1:], f.name)) for f in found)
 
 
-def requalified(fields: Iterable[Field], alias: str) -> tuple[Field, ...]:
+def requalify(fields: Iterable[Field], alias: str) -> tuple[Field, ...]:
     """The visible columns under another relation's name."""
     qualifier = (alias.lower(),)
     return tuple(Field(f.name, f.plan, qualifier) for f in fields if not f.hidden)

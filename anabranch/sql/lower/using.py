@@ -8,11 +8,11 @@ from anabranch.algebra.scalar import Call, Ref, Scalar, equal
 from anabranch.errors import AmbiguousColumn
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.scope import Field, Relation
-from anabranch.sql.lower.syntax.tree import Joined
+from anabranch.sql.lower.syntax.tree import JoinedTable
 
 
 @dataclass(frozen=True)
-class Merged:
+class UsingColumns:
     """What USING makes of two relations."""
 
     conditions: tuple[Scalar, ...]
@@ -28,7 +28,9 @@ def common_columns(left: Relation, right: Relation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f.name for f in left.fields if not f.hidden and f.name.lower() in there))
 
 
-def using(context: Context, node: Joined, left: Relation, right: Relation, names: tuple[str, ...]) -> Merged:
+def merge_using_columns(
+    context: Context, node: JoinedTable, left: Relation, right: Relation, names: tuple[str, ...]
+) -> UsingColumns:
     """The join's condition and its columns."""
     conditions: list[Scalar] = []
     keys: list[Field] = []
@@ -38,7 +40,7 @@ def using(context: Context, node: Joined, left: Relation, right: Relation, names
         ours, theirs = _column(context, node, left, name), _column(context, node, right, name)
         conditions.append(equal(Ref(ours.plan), Ref(theirs.plan)))
         if node.kind == "full":
-            plan = context.column(name, Ref(ours.plan))
+            plan = context.fresh_column(name, Ref(ours.plan))
             coalesced.append((plan, Call("coalesce", (Ref(ours.plan), Ref(theirs.plan)))))
             keys.append(Field(ours.name, plan))
             hidden += [ours, theirs]
@@ -51,10 +53,10 @@ def using(context: Context, node: Joined, left: Relation, right: Relation, names
     used = {f.plan for f in (*keys, *hidden)}
     rest = [f for f in (*left.fields, *right.fields) if f.plan not in used]
     covered = [Field(f.name, f.plan, f.qualifier, hidden=True) for f in hidden]
-    return Merged(tuple(conditions), (*keys, *rest, *covered), tuple(coalesced))
+    return UsingColumns(tuple(conditions), (*keys, *rest, *covered), tuple(coalesced))
 
 
-def _column(context: Context, node: Joined, relation: Relation, name: str) -> Field:
+def _column(context: Context, node: JoinedTable, relation: Relation, name: str) -> Field:
     found = [f for f in relation.fields if not f.hidden and f.name.lower() == name.lower()]
     if not found:
         raise context.unknown_column(node, name, [f.name for f in relation.fields if not f.hidden])

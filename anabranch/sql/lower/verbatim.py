@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anabranch.algebra.scalar import Ref, Scalar, Verbatim
-from anabranch.sql.lower.admit import check_callable
-from anabranch.sql.lower.special import check_stable_time
+from anabranch.sql.lower.check_functions import check_callable
+from anabranch.sql.lower.current_time_literals import check_stable_time
 from anabranch.sql.lower.syntax.tree import (
     Binary,
     CastTo,
-    Constant,
     Exists,
     Expression,
     FunctionCall,
@@ -28,6 +27,7 @@ from anabranch.sql.lower.syntax.tree import (
     Row,
     ScalarQuery,
     Star,
+    TypedLiteral,
     Unary,
     children,
 )
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 Pieces = list[str | Ref]
 
 
-def verbatim(expressions: Expressions, node: Expression) -> Verbatim:
+def lower_verbatim(expressions: Expressions, node: Expression) -> Verbatim:
     """The text of an expression with holes; in brackets, unless nothing can bind tighter."""
-    pieces = _Cutter(expressions).default(node)
+    pieces = _VerbatimBuilder(expressions).node_text(node)
     open_ended = isinstance(node, Unary | Binary | Like) or (
         isinstance(node, Number) and node.text.startswith("-")
     )
     if open_ended:
         pieces = ["(", *pieces, ")"]
-    return Verbatim(tuple(_joined(pieces)))
+    return Verbatim(tuple(_merge_texts(pieces)))
 
 
-class _Cutter:
+class _VerbatimBuilder:
     """Cuts one text; knows the lambda parameters around the part it is at."""
 
     def __init__(self, expressions: Expressions) -> None:
@@ -60,13 +60,13 @@ class _Cutter:
     def pieces(self, node: Node) -> Pieces:
         """A part of the text."""
         if isinstance(node, Expression):
-            known = self._expressions.known(node)
+            known = self._expressions.lookup_scalar(node)
             if known is not None:
                 return self._hole(node, known)
         match node:
             case Name():
                 if node.parts[0].lower() in self._parameters:
-                    return self.default(node)
+                    return self.node_text(node)
                 return self._hole(node, self._expressions.name(node))
             case Exists() | InQuery() | ScalarQuery():
                 return self._hole(node, self._expressions.scalar(node))
@@ -75,20 +75,20 @@ class _Cutter:
             case Lambda():
                 before = self._parameters
                 self._parameters = (*before, *(name.lower() for name in node.parameters))
-                pieces = self.default(node)
+                pieces = self.node_text(node)
                 self._parameters = before
                 return pieces
             case FunctionCall():
                 check_callable(self._context, node)
             case CastTo(operand=operand, type=kind):
                 check_stable_time(self._context, operand, kind)
-            case Constant(word=word):
+            case TypedLiteral(word=word):
                 check_stable_time(self._context, node, word)
             case Star():
                 raise self._context.invalid(node, "a star is not an expression")
-        return self.default(node)
+        return self.node_text(node)
 
-    def default(self, node: Node) -> Pieces:
+    def node_text(self, node: Node) -> Pieces:
         """The text of a node, its parts cut in turn."""
         found: Pieces = []
         at = node.first
@@ -114,7 +114,7 @@ class _Cutter:
     def _hole(self, node: Expression, scalar: Scalar) -> Pieces:
         if isinstance(scalar, Verbatim):
             return list(scalar.pieces)
-        return [self._expressions.column(node, scalar)]
+        return [self._expressions.as_column(node, scalar)]
 
     def _text(self, first: int, last: int, node: Node) -> str:
         """The lexemes between two parts of a node, with single spaces where there was any."""
@@ -134,7 +134,7 @@ def field_name(item: Item, number: int) -> str:
     return item.value.parts[-1] if isinstance(item.value, Name) else f"col{number}"
 
 
-def _joined(pieces: Pieces) -> Pieces:
+def _merge_texts(pieces: Pieces) -> Pieces:
     """Neighbouring texts as one."""
     found: Pieces = []
     for piece in pieces:

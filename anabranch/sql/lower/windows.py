@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from anabranch.algebra.plan import SortKey, Window, WindowCall
 from anabranch.algebra.scalar import TRUE, Call, Ref, Scalar
-from anabranch.sql.lower.aggregate_calls import function_of
+from anabranch.sql.lower.aggregate_calls import function_and_arguments
 from anabranch.sql.lower.block import Block
 from anabranch.sql.lower.context import Context
 from anabranch.sql.lower.functions import AGGREGATES, ORDER_DEPENDENT, UNSTABLE, WINDOWS
 from anabranch.sql.lower.order import has_order, sort_key
-from anabranch.sql.lower.syntax.tree import Expression, Frame, FunctionCall, Node, WindowSpec, within_block
+from anabranch.sql.lower.syntax.tree import Expression, Frame, FunctionCall, Node, WindowSpec, walk_block
 
 _RANKS = frozenset("rank dense_rank percent_rank cume_dist".split())
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -26,7 +26,7 @@ _IGNORES_NULL = frozenset("sum count min max avg mean bool_and bool_or any every
 def windows_in(nodes: Iterable[Node]) -> Iterator[FunctionCall]:
     """The window functions of a block's expressions."""
     for node in nodes:
-        for part in within_block(node):
+        for part in walk_block(node):
             if isinstance(part, FunctionCall) and part.over is not None:
                 yield part
 
@@ -36,7 +36,7 @@ def compute_windows(block: Block, nodes: list[Node]) -> None:
     calls = list(windows_in(nodes))
     if not calls:
         return
-    specs = _named(block)
+    specs = _window_specs(block)
     ties = _tie_breakers(block)
     found: dict[tuple[Scalar, ...], dict[WindowCall, str]] = {}
     ready: dict[Expression, Scalar] = {}
@@ -44,14 +44,14 @@ def compute_windows(block: Block, nodes: list[Node]) -> None:
         call = _window_call(block, node, specs, ties)
         columns = found.setdefault(call.partition, {})
         if call not in columns:
-            columns[call] = block.context.column(call.function)
+            columns[call] = block.context.fresh_column(call.function)
         ready[node] = Ref(columns[call])
     for columns in found.values():
         block.site.plan = Window(block.site.plan, tuple((name, call) for call, name in columns.items()))
     block.expressions.ready.update(ready)
 
 
-def _named(block: Block) -> dict[str, WindowSpec]:
+def _window_specs(block: Block) -> dict[str, WindowSpec]:
     specs: dict[str, WindowSpec] = {}
     for name, given in block.select.windows:
         spec = specs.get(given) if isinstance(given, str) else given
@@ -84,17 +84,21 @@ def _window_call(
     if name in WINDOWS and not order:
         raise context.invalid(node, f"{name}() needs an order", f"write {name}() OVER (ORDER BY …).")
     frame = None if spec.frame is None else spec.frame.text
-    if not _needs_ties(name, order, spec.frame, args):
+    if not _needs_tie_breakers(name, order, spec.frame, args):
         if name in ORDER_DEPENDENT:
-            context.choice(f"{name}() may choose among rows that tie; it is kept equal up to that choice")
+            context.add_choice_notice(
+                f"{name}() may choose among rows that tie; it is kept equal up to that choice"
+            )
         return WindowCall(name, args, partition, order, frame)
-    context.choice(f"rows that tie in the window of {name}() are ordered by all their columns")
+    context.add_choice_notice(f"rows that tie in the window of {name}() are ordered by all their columns")
     keys = {key.scalar for key in order}
     more = tuple(SortKey(ref) for ref in ties if ref not in keys and ref not in partition)
     return WindowCall(name, args, partition, order + more, frame if order else _WHOLE)
 
 
-def _needs_ties(name: str, order: tuple[SortKey, ...], frame: Frame | None, args: tuple[Scalar, ...]) -> bool:
+def _needs_tie_breakers(
+    name: str, order: tuple[SortKey, ...], frame: Frame | None, args: tuple[Scalar, ...]
+) -> bool:
     """Whether more keys are needed, and don't change the meaning.
 
     Under RANGE rows that tie are in each other's frames; more keys would take them apart, unless the
@@ -137,7 +141,7 @@ def _check_function(context: Context, node: FunctionCall) -> None:
 
 
 def _check_not_nested(context: Context, node: FunctionCall) -> None:
-    for part in within_block(node):
+    for part in walk_block(node):
         if part is not node and isinstance(part, FunctionCall) and part.over is not None:
             raise context.invalid(part, "a window function can't stand inside another one", "use a subquery.")
 
@@ -146,7 +150,7 @@ def _arguments(block: Block, node: FunctionCall) -> tuple[str, tuple[Scalar, ...
     expressions, context = block.expressions, block.context
     if node.name in WINDOWS:
         return node.name, expressions.scalars(node.args)
-    name, args = function_of(expressions, node)
+    name, args = function_and_arguments(expressions, node)
     if node.where is None:
         return name, args or (TRUE,)  # count(*), which only GROUP BY writes without an argument
     if name not in _IGNORES_NULL or len(args) > 1:

@@ -10,30 +10,30 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from anabranch.web.actions import ActionState
-from anabranch.web.answers import answer
-from anabranch.web.events import Client, message
-from anabranch.web.models import ActionStarted, EmptyBody, problems
-from anabranch.web.routes.served import Served, router
+from anabranch.web.events import Client, format_event
+from anabranch.web.models import ActionStarted, EmptyBody, error_responses
+from anabranch.web.responses import json_response
+from anabranch.web.routes.dependencies import Served, make_router
 from anabranch.web.service import Service
 
-routes = router("/api/v1", tags=["actions"], responses=problems())
+routes = make_router("/api/v1", tags=["actions"], responses=error_responses())
 
 
-@routes.post("/tick", response_model=ActionStarted, status_code=202, responses=problems(409, 415))
+@routes.post("/tick", response_model=ActionStarted, status_code=202, responses=error_responses(409, 415))
 def tick(service: Served, body: Annotated[EmptyBody | None, Body()] = None) -> Response:
     """One pass of the scheduler. Where one leads already, nothing is done: that one leaves nothing due."""
-    return answer(
+    return json_response(
         ActionStarted(
-            service.actions.start("tick", None, lambda: service.lake.tick(observer=service.step)).id
+            service.actions.start("tick", None, lambda: service.lake.tick(observer=service.record_step)).id
         ),
         202,
     )
 
 
-@routes.get("/actions/{action}", response_model=ActionState, responses=problems(404))
+@routes.get("/actions/{action}", response_model=ActionState, responses=error_responses(404))
 def action(service: Served, action: str) -> Response:
     """What became of an action; kept for an hour."""
-    return answer(service.actions.get(action))
+    return json_response(service.actions.get(action))
 
 
 @routes.get(
@@ -49,13 +49,13 @@ def action(service: Served, action: str) -> Response:
 async def events(service: Served) -> Response:
     """A stream of server-sent events, for as long as the client listens."""
     lsn = (await run_in_threadpool(service.lake.pulse)).lsn
-    client = service.events.join()
-    return StreamingResponse(_stream(service, client, lsn), media_type="text/event-stream")
+    client = service.events.open_stream()
+    return StreamingResponse(_stream_events(service, client, lsn), media_type="text/event-stream")
 
 
-async def _stream(service: Service, client: Client, lsn: int) -> AsyncIterator[str]:
+async def _stream_events(service: Service, client: Client, lsn: int) -> AsyncIterator[str]:
     try:
-        async for text in client.messages(message("lake", {"lsn": lsn})):
+        async for text in client.stream_messages(format_event("lake", {"lsn": lsn})):
             yield text
     finally:
-        service.events.leave(client)
+        service.events.close_stream(client)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from anabranch.jsonable import jsonable
+from anabranch.jsonable import to_jsonable
 from anabranch.read.preview import Preview
-from anabranch.web.answers import Answer
-from anabranch.web.models import problems
-from anabranch.web.routes.served import Served, router
+from anabranch.web.models import error_responses
+from anabranch.web.responses import AsciiJsonResponse
+from anabranch.web.routes.dependencies import Served, make_router
 
 MAX_ROWS = 500
 MAX_TEXT = 10_000
@@ -21,7 +21,7 @@ _EXACT = 2**53
 
 Rows = Annotated[int, Query(ge=0, le=MAX_ROWS, description="How many, at most.")]
 
-routes = router("/api/v1/tables", tags=["tables"], responses=problems(404, 410))
+routes = make_router("/api/v1/tables", tags=["tables"], responses=error_responses(404, 410))
 
 
 @routes.get("/{name}/rows", response_model=Preview)
@@ -32,10 +32,10 @@ def rows(service: Served, name: str, limit: Rows = 50) -> Response:
     very long is cut.
     """
     found = service.lake.preview(name, limit)
-    shown = [[_shown(jsonable(value)) for value in row] for row in found.rows]
-    return Answer(
+    shown = [[_shorten_value(to_jsonable(value)) for value in row] for row in found.rows]
+    return AsciiJsonResponse(
         {
-            "columns": jsonable(found.columns),
+            "columns": to_jsonable(found.columns),
             "rows": shown,
             "total_rows": found.total_rows,
             "lsn": found.lsn,
@@ -43,7 +43,7 @@ def rows(service: Served, name: str, limit: Rows = 50) -> Response:
     )
 
 
-def _shown(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     match value:
         case bool():
             return value
@@ -52,7 +52,7 @@ def _shown(value: Any) -> Any:
         case str() if len(value) > MAX_TEXT:
             return value[:MAX_TEXT] + "…"
         case list():
-            return [_shown(entry) for entry in value[:MAX_TEXT]]
+            return [_shorten_value(entry) for entry in value[:MAX_TEXT]]
         case dict():
-            return {key: _shown(entry) for key, entry in value.items()}
+            return {key: _shorten_value(entry) for key, entry in value.items()}
     return value

@@ -29,17 +29,17 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, equal
 from anabranch.delta import differentiate
-from anabranch.delta.explain import (
+from anabranch.delta.explain_strategies import (
     WIDTH,
-    Choice,
     HiddenColumn,
+    OperatorStrategy,
     hidden_columns,
     operators,
-    root_choice,
+    root_strategy,
     strategies,
     tree_text,
 )
-from anabranch.delta.root import Maintained, Types, maintained
+from anabranch.delta.maintenance_plan import MaintenancePlan, Types, plan_maintenance
 from tests.spec.specs import lowered, paths, read
 from tests.unit.delta.small import scan
 
@@ -58,12 +58,12 @@ def chosen(plan: Plan) -> str:
     return str(strategies(plan)[plan])
 
 
-def kept(plan: Plan, amount: str = "int") -> Maintained:
-    return maintained(plan, plan.names, types(amount))
+def kept(plan: Plan, amount: str = "int") -> MaintenancePlan:
+    return plan_maintenance(plan, plan.names, types(amount))
 
 
-def at_the_root(plan: Plan, amount: str = "int") -> Choice | None:
-    return root_choice(plan, kept(plan, amount), types(amount))
+def at_the_root(plan: Plan, amount: str = "int") -> OperatorStrategy | None:
+    return root_strategy(plan, kept(plan, amount), types(amount))
 
 
 def types(amount: str) -> Types:
@@ -245,7 +245,7 @@ def test_exactly_the_tables_said_to_bring_their_change_do() -> None:
 
 def test_sums_at_the_root_are_added_to() -> None:
     found = at_the_root(by_day(SUM, AggregateCall("avg", (AMOUNT,))))
-    assert found == Choice("stored state", "adds the change to stored counts and sums")
+    assert found == OperatorStrategy("stored state", "adds the change to stored counts and sums")
 
 
 def test_the_state_of_a_group_of_everything_is_fed_by_changes() -> None:

@@ -20,7 +20,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
-from anabranch.delta.sideways import ask_filtered_first
+from anabranch.delta.semi_join_reduction import reduce_by_filtered_tables
 from anabranch.delta.simplify import simplify
 from tests.unit.delta.test_small_first import COLUMNS, A, B, C, on
 
@@ -83,7 +83,7 @@ def reads(plan: Plan) -> set[str]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_filtered_table_is_asked_before_groups_are_read(shape: str) -> None:
     plan = change(SHAPES[shape])
-    found = ask_filtered_first(plan)
+    found = reduce_by_filtered_tables(plan)
     assert any(reads(keys) == set() for keys in keys_of_groups(plan))
     assert all(reads(keys) >= {"c"} for keys in keys_of_groups(found))
 
@@ -91,7 +91,7 @@ def test_the_filtered_table_is_asked_before_groups_are_read(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_change_stays_the_same(shape: str) -> None:
     plan = change(SHAPES[shape])
-    found = ask_filtered_first(plan)
+    found = reduce_by_filtered_tables(plan)
     assert found != plan
     differing = 0
     for seed in range(150):
@@ -104,10 +104,10 @@ def test_the_change_stays_the_same(shape: str) -> None:
 
 def test_without_a_filter_nothing_is_asked() -> None:
     plan = change(met("inner", C, "c_k", "c_k"))
-    assert ask_filtered_first(plan) == plan
+    assert reduce_by_filtered_tables(plan) == plan
 
 
 def test_keys_that_come_from_a_change_alone_stay() -> None:
     plan = simplify(differentiate(Join(A, CHOSEN, "inner", on("a_k", "c_k"))), changed="a")
-    assert ask_filtered_first(plan) == plan
-    assert ask_filtered_first(CHANGED) == CHANGED
+    assert reduce_by_filtered_tables(plan) == plan
+    assert reduce_by_filtered_tables(CHANGED) == CHANGED

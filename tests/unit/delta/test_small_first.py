@@ -27,12 +27,12 @@ from anabranch.algebra.plan import (
     WindowCall,
     walk,
 )
-from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, Scalar, all_of, equal, same
+from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, Scalar, all_of, equal, null_safe_equal
 from anabranch.delta import differentiate
-from anabranch.delta.order import narrow_partners, small_first
-from anabranch.delta.restrict import push
+from anabranch.delta.join_order import reduce_right_sides, reorder_joins
+from anabranch.delta.push_semi_joins import push_semi_join
 from anabranch.delta.simplify import simplify
-from anabranch.delta.small import Small
+from anabranch.delta.small_subplans import IsSmall
 from tests.unit.delta.small import rows, scan
 
 A, B, C, D = (scan(table, "k v") for table in "abcd")
@@ -88,14 +88,14 @@ def test_a_chain_of_four_tables_begins_with_the_one_that_changed() -> None:
         relations: list[Plan] = [A, B, C, D]
         relations[place] = Delta(table, ((f"{table}_k", "k"), (f"{table}_v", "v")))
         plan = chain(*relations)
-        found = small_first(plan)
+        found = reorder_joins(plan)
         assert first_of(found) == relations[place]
         assert means_the_same(found, plan)
 
 
 def test_every_step_from_the_change_on_is_small() -> None:
-    small = Small()
-    assert all(small(join) for join in joins(small_first(chain(A, B, Delta("c", C.columns), D))))
+    small = IsSmall()
+    assert all(small(join) for join in joins(reorder_joins(chain(A, B, Delta("c", C.columns), D))))
 
 
 def test_the_change_of_a_chain_begins_with_the_table_that_changed() -> None:
@@ -109,7 +109,7 @@ def test_the_change_of_a_chain_begins_with_the_table_that_changed() -> None:
 
 
 def test_tables_are_met_where_they_hang_together_and_not_crosswise() -> None:
-    found = small_first(chain(Delta("a", A.columns), B, C, D))
+    found = reorder_joins(chain(Delta("a", A.columns), B, C, D))
     assert all(join.on != TRUE for join in joins(found))
 
 
@@ -117,7 +117,7 @@ def test_tables_that_share_no_more_than_a_met_value_are_joined_last() -> None:
     """All customers of a nation with all its suppliers would be many: lines tie them by more."""
     first = Join(Join(C, A, "inner", TRUE), CHANGE, "inner", all_of((on("c_k", "b_k"), on("a_k", "b_k"))))
     plan = Join(first, D, "inner", all_of((on("d_k", "a_v"), on("c_v", "d_v"))))
-    found = small_first(plan)
+    found = reorder_joins(plan)
     assert [part.table for part in walk(found) if isinstance(part, Scan | Delta)] == ["b", "c", "d", "a"]
     assert means_the_same(found, plan)
 
@@ -125,24 +125,24 @@ def test_tables_that_share_no_more_than_a_met_value_are_joined_last() -> None:
 def test_no_condition_is_lost_on_the_way() -> None:
     both = Join(A, CHANGE, "inner", all_of([on("a_k", "b_k"), Call(">", (Ref("a_v"), Literal(0)))]))
     three = Join(both, C, "inner", Call("<>", (Ref("a_v"), Ref("c_v"))))
-    assert means_the_same(small_first(three), three)
+    assert means_the_same(reorder_joins(three), three)
     crossed = Join(Join(A, C, "inner", TRUE), CHANGE, "inner", Call("<", (Ref("a_v"), Ref("b_v"))))
-    assert means_the_same(small_first(crossed), crossed)
+    assert means_the_same(reorder_joins(crossed), crossed)
 
 
 def test_a_chain_without_a_change_stays_as_it_is() -> None:
-    assert small_first(chain(A, B, C, D)) == chain(A, B, C, D)
+    assert reorder_joins(chain(A, B, C, D)) == chain(A, B, C, D)
 
 
 def test_two_relations_stay_as_they_are() -> None:
     plan = Join(A, CHANGE, "inner", on("a_k", "b_k"))
-    assert small_first(plan) == plan
+    assert reorder_joins(plan) == plan
 
 
 def test_an_outer_join_inside_a_chain_is_one_relation() -> None:
     padded = Join(A, C, "left", on("a_k", "c_k"))
     plan = Join(Join(padded, D, "inner", on("a_k", "d_k")), CHANGE, "inner", on("b_k", "d_k"))
-    found = small_first(plan)
+    found = reorder_joins(plan)
     assert first_of(found) == CHANGE
     assert padded in set(walk(found))
     assert means_the_same(found, plan)
@@ -154,7 +154,7 @@ def test_an_outer_join_inside_a_chain_is_one_relation() -> None:
 @pytest.mark.parametrize("kind", ["left", "semi", "anti"])
 def test_the_partners_of_a_change_are_narrowed(kind: str) -> None:
     plan = Join(CHANGE, A, kind, on("b_k", "a_k"))  # type: ignore[arg-type]
-    found = narrow_partners(plan)
+    found = reduce_right_sides(plan)
     assert isinstance(found, Join)
     assert found.left == CHANGE
     assert isinstance(found.right, Join)
@@ -166,19 +166,19 @@ def test_the_partners_of_a_change_are_narrowed(kind: str) -> None:
 def test_what_is_preserved_is_never_narrowed(kind: str) -> None:
     right = Distinct(Project(A, (("x", Ref("a_k")),)))
     plan = Join(B, right, kind, equal(Ref("b_k"), Ref("x")))  # type: ignore[arg-type]
-    assert narrow_partners(plan) == plan
+    assert reduce_right_sides(plan) == plan
 
 
 def test_without_an_equality_partners_stay_as_they_are() -> None:
     plan = Join(CHANGE, A, "left", Call("<", (Ref("b_k"), Ref("a_k"))))
-    assert narrow_partners(plan) == plan
+    assert reduce_right_sides(plan) == plan
 
 
 def test_partners_are_narrowed_by_the_equality_and_matched_by_all_of_the_condition() -> None:
-    condition = all_of([same(Ref("a_k"), Ref("b_k")), Call("<", (Ref("b_v"), Ref("a_v")))])
+    condition = all_of([null_safe_equal(Ref("a_k"), Ref("b_k")), Call("<", (Ref("b_v"), Ref("a_v")))])
     for kind in ("left", "semi", "anti"):
         plan = Join(CHANGE, A, kind, condition)
-        found = narrow_partners(plan)
+        found = reduce_right_sides(plan)
         assert found != plan
         assert means_the_same(found, plan)
 
@@ -219,13 +219,13 @@ RESTRICTED: dict[str, tuple[Plan, str]] = {
 @pytest.mark.parametrize("keys", [KEYS, NULL_TOO], ids=["keys", "keys with NULL"])
 def test_a_restriction_means_the_same_wherever_it_ends_up(case: str, keys: Plan) -> None:
     plan, column = RESTRICTED[case]
-    condition = same(Ref(column), Ref("__k0"))
-    assert means_the_same(push(plan, keys, condition), Join(plan, keys, "semi", condition))
+    condition = null_safe_equal(Ref(column), Ref("__k0"))
+    assert means_the_same(push_semi_join(plan, keys, condition), Join(plan, keys, "semi", condition))
 
 
 def test_a_restriction_goes_down_to_both_tables_of_an_inner_join() -> None:
     plan = Project(Join(A, B, "inner", on("a_k", "b_k")), (("k", Ref("b_k")), ("v", Ref("a_v"))))
-    found = push(plan, KEYS, same(Ref("k"), Ref("__k0")))
+    found = push_semi_join(plan, KEYS, null_safe_equal(Ref("k"), Ref("__k0")))
     restricted = {join.left for join in joins(found) if join.kind == "semi"}
     assert restricted == {A, B}
 
@@ -233,8 +233,8 @@ def test_a_restriction_goes_down_to_both_tables_of_an_inner_join() -> None:
 def test_a_restriction_by_columns_of_both_sides_narrows_each_and_the_pairs() -> None:
     keys = Distinct(Project(D, (("__k0", Ref("d_k")), ("__k1", Ref("d_v")))))
     plan = Join(A, B, "inner", Call("<=", (Ref("a_k"), Ref("b_k"))))
-    condition = all_of([same(Ref("a_v"), Ref("__k0")), same(Ref("b_v"), Ref("__k1"))])
-    found = push(plan, keys, condition)
+    condition = all_of([null_safe_equal(Ref("a_v"), Ref("__k0")), null_safe_equal(Ref("b_v"), Ref("__k1"))])
+    found = push_semi_join(plan, keys, condition)
     assert len([join for join in joins(found) if join.kind == "semi"]) == 3
     assert means_the_same(found, Join(plan, keys, "semi", condition))
 
@@ -242,12 +242,12 @@ def test_a_restriction_by_columns_of_both_sides_narrows_each_and_the_pairs() -> 
 def test_a_restriction_stays_above_the_first_rows_and_above_a_group_without_keys() -> None:
     for case in ("top", "no groups"):
         plan, column = RESTRICTED[case]
-        condition = same(Ref(column), Ref("__k0"))
-        assert push(plan, KEYS, condition) == Join(plan, KEYS, "semi", condition)
+        condition = null_safe_equal(Ref(column), Ref("__k0"))
+        assert push_semi_join(plan, KEYS, condition) == Join(plan, KEYS, "semi", condition)
 
 
 def test_a_table_that_is_read_twice_is_restricted_in_each_place_by_its_own_column() -> None:
     again = Scan("a", (("x_k", "k"), ("x_v", "v")))
     plan = Join(A, again, "inner", on("a_k", "x_v"))
-    condition = same(Ref("a_k"), Ref("__k0"))
-    assert means_the_same(push(plan, NULL_TOO, condition), Join(plan, NULL_TOO, "semi", condition))
+    condition = null_safe_equal(Ref("a_k"), Ref("__k0"))
+    assert means_the_same(push_semi_join(plan, NULL_TOO, condition), Join(plan, NULL_TOO, "semi", condition))

@@ -16,14 +16,14 @@ from anabranch.algebra.plan import (
     Plan,
     Project,
     SortKey,
-    Stored,
+    StoredResult,
     Tally,
     Top,
     walk,
 )
 from anabranch.algebra.scalar import Call, Literal, Ref, equal
-from anabranch.delta.pieces import pieces
-from anabranch.delta.root import Maintained, maintained
+from anabranch.delta.hidden_state import split_hidden_state
+from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
 from anabranch.delta.simplify import simplify
 from tests.unit.delta.small import rows, scan
 
@@ -39,7 +39,7 @@ def types_of(sums: str = "bigint", averages: str = "double", arguments: str = "i
     return {"sum": sums, "avg": averages, "count": "bigint", "min": arguments, "": arguments}
 
 
-def kept(plan: Plan, known: Mapping[str, str] | None = None) -> Maintained:
+def kept(plan: Plan, known: Mapping[str, str] | None = None) -> MaintenancePlan:
     """The query as it is stored, with sums and averages of certain types."""
     kinds = known or types_of()
 
@@ -47,10 +47,10 @@ def kept(plan: Plan, known: Mapping[str, str] | None = None) -> Maintained:
         calls = dict(part.calls) if isinstance(part, Aggregate) else {}
         return {name: kinds[calls[name].function if name in calls else ""] for name in part.names}
 
-    return maintained(plan, plan.names, types)
+    return plan_maintenance(plan, plan.names, types)
 
 
-def refreshed(query: Maintained, stored: ZSet, before: ZSet, after: ZSet) -> dict[Row, int]:
+def refreshed(query: MaintenancePlan, stored: ZSet, before: ZSet, after: ZSet) -> dict[Row, int]:
     """What is stored after a change of the orders, by the change alone."""
     tables = Tables({"o": ("day", "amount")}, {"o": before}, {"o": after}, query.columns, stored)
     change = evaluate(simplify(query.change, changed={"o"}), tables)
@@ -119,17 +119,17 @@ def test_a_filtered_count_follows_only_the_rows_it_counts() -> None:
 
 def test_hidden_columns_are_stored_only_where_the_query_does_not_show_them() -> None:
     counted = Aggregate(ORDERS, DAY, (MANY,))
-    assert kept(counted).hidden == ()
+    assert kept(counted).hidden_columns == ()
     without_day = kept(Project(counted, (("many", Ref("many")),)))
     assert without_day.columns == ("many", "__h0")
     renamed = kept(Project(counted, (("n", Ref("many")), ("d", Ref("day")))))
-    assert renamed.hidden == ()
+    assert renamed.hidden_columns == ()
 
 
 def test_a_count_that_the_query_shows_says_whether_a_sum_has_values() -> None:
     values = ("values", AggregateCall("count", (Ref("o_amount"),)))
-    assert kept(Aggregate(ORDERS, (), (TOTAL, values))).hidden == ()
-    assert kept(Aggregate(ORDERS, (), (TOTAL, MANY))).hidden == ("__h0",)
+    assert kept(Aggregate(ORDERS, (), (TOTAL, values))).hidden_columns == ()
+    assert kept(Aggregate(ORDERS, (), (TOTAL, MANY))).hidden_columns == ("__h0",)
 
 
 def test_keys_that_a_computation_hides_are_stored_beside_it() -> None:
@@ -191,7 +191,7 @@ def test_a_count_of_several_values_is_recomputed() -> None:
 def test_a_plain_query_does_not_read_what_is_stored() -> None:
     query = kept(Filter(ORDERS, Call(">", (Ref("o_amount"), Literal(1)))))
     assert query.strategy == "change"
-    assert not any(isinstance(part, Stored) for part in walk(query.change))
+    assert not any(isinstance(part, StoredResult) for part in walk(query.change))
 
 
 # -- state below the root -------------------------------------------------------------------------
@@ -202,13 +202,15 @@ BY_AMOUNT = (SortKey(Ref("o_amount")), SortKey(Ref("o_day")))
 def test_the_first_rows_of_a_plain_table_are_not_stored_twice() -> None:
     large = Filter(ORDERS, Call(">", (Ref("o_amount"), Literal(1))))
     for source in (ORDERS, large, Project(large, tuple((name, Ref(name)) for name in large.names))):
-        assert [piece.table for piece in pieces(Top(source, BY_AMOUNT, 3), ("a", "b"), "q")] == ["q"]
+        assert [piece.table for piece in split_hidden_state(Top(source, BY_AMOUNT, 3), ("a", "b"), "q")] == [
+            "q"
+        ]
 
 
 def test_the_first_rows_of_groups_are_taken_from_stored_groups() -> None:
     totals = Aggregate(ORDERS, DAY, (TOTAL,))
     first = Project(Top(totals, (SortKey(Ref("total")), SortKey(Ref("day"))), 1), (("best", Ref("day")),))
-    state, result = pieces(first, ("best",), "q")
+    state, result = split_hidden_state(first, ("best",), "q")
     assert (state.table, state.plan, state.columns) == ("q__state", totals, ("c0", "c1"))
     assert result.table == "q"
     stored: Mapping[str, ZSet] = {"q__state": {("mon", 5): 1, ("tue", 2): 1}}
@@ -221,6 +223,6 @@ def test_what_stands_above_the_first_rows_stays_above_them() -> None:
     joined = Join(ORDERS, other, "semi", equal(Ref("o_day"), Ref("c_day")))
     top = Top(joined, BY_AMOUNT, 1)
     above = Filter(top, Call(">", (Ref("o_amount"), Literal(5))))
-    _, result = pieces(above, above.names, "q")
+    _, result = split_hidden_state(above, above.names, "q")
     assert isinstance(result.plan, Filter)
     assert replace(result.plan, input=top) == above

@@ -10,12 +10,12 @@ from typing import Any
 
 from anabranch.algebra.evaluate import Row, Tables, ZSet, evaluate, net
 from anabranch.algebra.plan import Plan
-from anabranch.algebra.rebuild import rebuild
 from anabranch.algebra.scalar import Call, Cast, Function
+from anabranch.algebra.transform import transform_up
 from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 
 DDL = {
     "t": "a INT, b INT, s STRING",
@@ -61,7 +61,7 @@ def drawn(seed: int, most: int = 6) -> Database:
     }
 
 
-def lowered(text: str) -> Lowered:
+def lowered(text: str) -> LoweredQuery:
     """The query over the tables above."""
     return lower(text, SCHEMAS)
 
@@ -99,7 +99,7 @@ def _number(value: Any) -> Any:
 
 def plain(plan: Plan) -> Plan:
     """The plan without casts to wider whole numbers, which change no value."""
-    return rebuild(plan, _plain_node)
+    return transform_up(plan, _plain_node)
 
 
 def _plain_node(node: Plan) -> Plan:

@@ -11,7 +11,7 @@ from anabranch.algebra.evaluate import Row, Tables, ZSet, evaluate, net
 from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 from tests.unit.lower.databases import plain, tidy
 
 DDL = {
@@ -31,7 +31,7 @@ COUNTER = "SELECT 1 AS x UNION ALL SELECT x + 1 FROM q WHERE x < 5"
 Database = Mapping[str, ZSet]
 
 
-def lowered(text: str) -> Lowered:
+def lowered(text: str) -> LoweredQuery:
     """The query over the tables above."""
     return lower(text, SCHEMAS)
 
@@ -58,7 +58,7 @@ def drawn(seed: int) -> Database:
     return {name: net((tuple(row), 1) for row in rows) for name, rows in found.items()}
 
 
-def solved(query: Lowered, database: Database) -> dict[Row, int]:
+def solved(query: LoweredQuery, database: Database) -> dict[Row, int]:
     """The query's rows, each recursion iterated from nothing until a pass changes no row."""
     columns = {str(name): schema.names for name, schema in SCHEMAS.items()}
     contents = dict(database)

@@ -8,7 +8,7 @@ from anabranch.algebra.plan import Distinct, tables
 from anabranch.errors import InvalidOutput, InvalidQuery, SqlTooLarge, UnknownTable
 from anabranch.names import TableName
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower, lower_anchor
+from anabranch.sql.lower import LoweredQuery, lower, lower_anchor
 
 SCHEMAS = {
     TableName.parse("edges"): parse_schema("a INT, b INT"),
@@ -19,7 +19,7 @@ UNKNOWN = frozenset(map(TableName.parse, ("reach", "sales.far")))
 EDGES = "SELECT a, b FROM edges"
 
 
-def anchor(text: str) -> Lowered | None:
+def anchor(text: str) -> LoweredQuery | None:
     return lower_anchor(text, SCHEMAS, UNKNOWN)
 
 

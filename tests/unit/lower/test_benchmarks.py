@@ -9,7 +9,7 @@ import pytest
 from anabranch.algebra.plan import Distinct, Join, walk
 from anabranch.algebra.scalar import TRUE
 from anabranch.delta import differentiate
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 from tests.nexmark.schemas import SCHEMAS as NEXMARK
 from tests.tpch.schemas import SCHEMAS as TPCH
 
@@ -20,7 +20,7 @@ QUERIES = {
 }
 
 
-def _lowered(name: str) -> Lowered:
+def _lowered(name: str) -> LoweredQuery:
     return lower(QUERIES[name].read_text(), TPCH if name.startswith("tpch") else NEXMARK)
 
 

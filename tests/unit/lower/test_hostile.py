@@ -8,7 +8,7 @@ import random
 import pytest
 
 from anabranch.errors import AnabranchError
-from anabranch.sql.lexical import read
+from anabranch.sql.lexer import lex
 from tests.unit.lower.corpus import queries
 from tests.unit.lower.databases import lowered
 
@@ -26,7 +26,7 @@ KINDS = (
 
 def _bent(text: str, chance: random.Random, pool: list[list[str]]) -> str:
     """One to three words replaced by others of their kind, or dropped, or a bracket's inside swapped."""
-    words = [lexeme.text for lexeme in read(text).lexemes]
+    words = [lexeme.text for lexeme in lex(text).lexemes]
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(words))
         word = words[place]
@@ -54,7 +54,7 @@ def _closing(words: list[str], place: int) -> int:
 def _brackets() -> list[list[str]]:
     found = []
     for text in queries():
-        words = [lexeme.text for lexeme in read(text).lexemes]
+        words = [lexeme.text for lexeme in lex(text).lexemes]
         found += [words[i : _closing(words, i) + 1] for i, word in enumerate(words) if word == "("]
     return found
 

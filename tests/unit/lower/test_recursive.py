@@ -10,8 +10,8 @@ import pytest
 
 from anabranch.algebra.evaluate import Row, net
 from anabranch.algebra.plan import Distinct, Join, Plan, Scan, UnionAll, walk
+from anabranch.algebra.plan_text import plan_text
 from anabranch.algebra.scalar import Call
-from anabranch.algebra.text import plan_text
 from anabranch.errors import InvalidQuery, NotIncremental, SqlTooLarge, UnknownTable
 from anabranch.names import TableName
 from anabranch.sql.lower import RECURSION_PREFIX, Recursion, lower

@@ -9,7 +9,7 @@ from anabranch.algebra.scalar import Ref
 from anabranch.errors import InvalidQuery, NotIncremental, UnknownColumnInQuery, UnknownTable
 from anabranch.names import TableName
 from anabranch.sql.ddl import parse_schema
-from anabranch.sql.lower import Lowered, lower
+from anabranch.sql.lower import LoweredQuery, lower
 from tests.unit.lower.databases import SCHEMAS, database, lowered, rows, table
 
 DB = database(t="1 10 x, 1 10 x, 2 20 y, - 30 -", u="1 100, 2 200, 2 200")
@@ -103,7 +103,7 @@ def test_a_cte_sees_those_before_it_only() -> None:
         lowered("WITH p AS (SELECT x FROM q), q AS (SELECT 1 AS x) SELECT x FROM p")
 
 
-def _with_views(text: str, **views: str) -> Lowered:
+def _with_views(text: str, **views: str) -> LoweredQuery:
     return lower(text, SCHEMAS, {TableName.parse(name): view for name, view in views.items()})
 
 

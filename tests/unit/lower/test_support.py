@@ -8,7 +8,7 @@ import pytest
 
 from anabranch.errors import AnabranchError, every_error
 from anabranch.sql.lower import lower
-from anabranch.sql.support import Feature, example_schemas, features, page
+from anabranch.sql.support import Feature, example_schemas, features, render_support_page
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,4 +37,4 @@ def test_no_feature_stands_there_twice() -> None:
 
 
 def test_the_page_in_the_docs_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "sql-support.md").read_text() == page()
+    assert (ROOT / "docs" / "sql-support.md").read_text() == render_support_page()

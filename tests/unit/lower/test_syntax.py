@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import SqlSyntax, SqlTooLarge
-from anabranch.sql.depth import deep_recursion
-from anabranch.sql.lexical import read
+from anabranch.sql.lexer import lex
 from anabranch.sql.lower.syntax import tree
 from anabranch.sql.lower.syntax.queries import read_query
 from anabranch.sql.lower.syntax.tree import Binary, Logical, Name, Node, Not, Number, Select, SetOperation
+from anabranch.sql.recursion_limit import deep_recursion
 
 
 def spelled(text: str) -> str:
     """An expression with all its brackets."""
-    query, _ = read_query(read(f"SELECT {text}"))
+    query, _ = read_query(lex(f"SELECT {text}"))
     assert isinstance(query.body, Select)
     return _spelled(query.body.items[0].value)
 
@@ -52,7 +52,7 @@ def _spelled(node: Node) -> str:
         ("a - -5", "(a - -5)"),
         ("a -5", "(a - 5)"),
         ("-x::int", "Unary[CastTo[x]]"),
-        ("a[1].x.y", "Text[Text[Text[a, 1]]]"),
+        ("a[1].x.y", "SpecialSyntax[SpecialSyntax[SpecialSyntax[a, 1]]]"),
         ("f(x -> x > 1, (y, z) -> y)", "FunctionCall[Lambda[(x > 1)], Lambda[y]]"),
         ("EXISTS(arr, x -> x)", "FunctionCall[arr, Lambda[x]]"),
     ],
@@ -69,7 +69,7 @@ def test_brackets_around_a_query_are_told_from_brackets_around_an_expression() -
 
 
 def test_intersect_binds_tighter_than_union_and_except() -> None:
-    query, _ = read_query(read("SELECT 1 UNION SELECT 2 INTERSECT SELECT 3 EXCEPT SELECT 4"))
+    query, _ = read_query(lex("SELECT 1 UNION SELECT 2 INTERSECT SELECT 3 EXCEPT SELECT 4"))
     body = query.body
     assert isinstance(body, SetOperation)
     union = body.parts[0]
@@ -83,14 +83,14 @@ def test_intersect_binds_tighter_than_union_and_except() -> None:
 
 def test_words_of_sql_are_names_in_backticks_only() -> None:
     with pytest.raises(SqlSyntax) as caught:
-        read_query(read("SELECT left FROM t"))
+        read_query(lex("SELECT left FROM t"))
     assert caught.value.hint == "a name that is a word of SQL goes into backticks."
-    read_query(read("SELECT `left` FROM t"))
+    read_query(lex("SELECT `left` FROM t"))
 
 
 def test_what_is_left_over_is_refused_with_its_place() -> None:
     with pytest.raises(SqlSyntax) as caught:
-        read_query(read("SELECT a FROM t\nSELECT b"))
+        read_query(lex("SELECT a FROM t\nSELECT b"))
     assert caught.value.detail == "line 2, column 1: the end is expected here."
 
 
@@ -98,6 +98,6 @@ def test_calls_nested_deeply_are_read_once() -> None:
     depth = 190
     for name in ("substring", "trim", "overlay", "position", "date_add"):
         with deep_recursion:
-            read_query(read("SELECT " + f"{name}(" * depth + "s" + ", 1)" * depth))
+            read_query(lex("SELECT " + f"{name}(" * depth + "s" + ", 1)" * depth))
     with pytest.raises(SqlTooLarge):
-        read("SELECT " + "(" * 10_000 + "1" + ")" * 10_000)
+        lex("SELECT " + "(" * 10_000 + "1" + ")" * 10_000)

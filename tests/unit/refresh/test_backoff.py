@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.refresh.backoff import retry_delay
+from anabranch.streams.backoff import retry_delay
 
 
 def test_the_wait_doubles_up_to_a_minute():

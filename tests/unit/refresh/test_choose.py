@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.refresh.choose import RECENT, Choice, Past, Sizes, choose
+from anabranch.refresh.choose import RECENT, Choice, PastRefresh, Sizes, choose
 
 MILLIONS = 6_000_000
 
 
-def full(seconds: float, read: int = MILLIONS, stored: int = 1000, changed: int = 0) -> Past:
-    return Past("FULL", seconds, changed, read, stored)
+def full(seconds: float, read: int = MILLIONS, stored: int = 1000, changed: int = 0) -> PastRefresh:
+    return PastRefresh("FULL", seconds, changed, read, stored)
 
 
-def diff(seconds: float, changed: int, read: int = MILLIONS, stored: int = 1000) -> Past:
-    return Past("DIFFERENTIAL", seconds, changed, read, stored)
+def diff(seconds: float, changed: int, read: int = MILLIONS, stored: int = 1000) -> PastRefresh:
+    return PastRefresh("DIFFERENTIAL", seconds, changed, read, stored)
 
 
-def action(changed: int, past: list[Past], read: int = MILLIONS, stored: int = 1000) -> str:
+def action(changed: int, past: list[PastRefresh], read: int = MILLIONS, stored: int = 1000) -> str:
     return choose(Sizes(changed, read, stored), past).action
 
 
@@ -199,7 +199,9 @@ def test_when_batches_shrink_again_full_gives_way():
 # -- whatever the past ------------------------------------------------------------------------------
 
 ROWS = st.integers(0, 10**12)
-ANY_PAST = st.builds(Past, st.sampled_from(["FULL", "DIFFERENTIAL"]), st.floats(0, 10**6), ROWS, ROWS, ROWS)
+ANY_PAST = st.builds(
+    PastRefresh, st.sampled_from(["FULL", "DIFFERENTIAL"]), st.floats(0, 10**6), ROWS, ROWS, ROWS
+)
 
 
 @given(st.builds(Sizes, ROWS, ROWS, ROWS), st.lists(ANY_PAST, max_size=30))

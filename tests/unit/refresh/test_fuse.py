@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.refresh.fuse import (
+from anabranch.streams.fuse import (
     AUTO,
     NEEDED,
     OFF,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE, SKIP
-from anabranch.ledger.streams import FuseMemory, Options, Read, StreamTable
 from anabranch.names import TableName
-from anabranch.refresh.fuse import Fuse
-from anabranch.refresh.plan import Planned
-from anabranch.refresh.weigh import Blown, Weighed, fuse_of, rebuilt_because, weigh
+from anabranch.refresh.fuse_decision import Blown, FuseDecision, decide_by_fuse, fuse_of, rebuild_reason
+from anabranch.refresh.plan import PlannedAction
 from anabranch.settings import Settings
+from anabranch.streams.fuse import Fuse
+from anabranch.streams.stream_table import FuseMemory, Options, Read, StreamTable
 
 NAME, SOURCE = TableName.parse("t"), TableName.parse("s")
 TEN = Fuse("on", ceiling=10)
@@ -30,8 +30,10 @@ def stream(**memory: object) -> StreamTable:
 
 def weighed(
     pending: int, action: str = DIFFERENTIAL, fuse: Fuse = TEN, by_hand: bool = False, **memory: object
-) -> Weighed:
-    return weigh(stream(**memory), Planned(action, "so"), lambda: pending, fuse, by_hand=by_hand)
+) -> FuseDecision:
+    return decide_by_fuse(
+        stream(**memory), PlannedAction(action, "so"), lambda: pending, fuse, by_hand=by_hand
+    )
 
 
 def never() -> int:
@@ -49,13 +51,13 @@ def never() -> int:
     ],
 )
 def test_nothing_is_counted_that_need_not_be(action, fuse, reset):
-    found = weigh(stream(reset=reset), Planned(action, "so"), never, fuse, by_hand=False)
-    assert (found.planned, found.fuse.reset) == (Planned(action, "so"), None)
+    found = decide_by_fuse(stream(reset=reset), PlannedAction(action, "so"), never, fuse, by_hand=False)
+    assert (found.planned, found.fuse.reset) == (PlannedAction(action, "so"), None)
 
 
 def test_a_batch_below_the_ceiling_is_remembered_and_ends_the_row():
-    assert weighed(10, batches=(1, 2), in_a_row=2) == Weighed(
-        Planned(DIFFERENTIAL, "so"), FuseMemory(batches=(1, 2, 10)), 10
+    assert weighed(10, batches=(1, 2), in_a_row=2) == FuseDecision(
+        PlannedAction(DIFFERENTIAL, "so"), FuseMemory(batches=(1, 2, 10)), 10
     )
 
 
@@ -84,8 +86,8 @@ def test_what_was_decided_is_done_once():
     assert (applied.planned.action, applied.fuse) == (DIFFERENTIAL, FuseMemory(batches=(1,)))
     skipped = weighed(11, reset="skip_changes", skipped=4)
     assert (skipped.planned.action, skipped.fuse) == (SKIP, FuseMemory(skipped=15))
-    assert rebuilt_because(stream(reset="reinitialize"))
-    assert rebuilt_because(stream(reset="apply")) is None
+    assert rebuild_reason(stream(reset="reinitialize"))
+    assert rebuild_reason(stream(reset="apply")) is None
 
 
 def test_those_before_the_last_in_a_row_pass_and_say_so():

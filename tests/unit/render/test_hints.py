@@ -7,21 +7,21 @@ import pytest
 from anabranch.algebra.plan import (
     Aggregate,
     AggregateCall,
-    Cut,
     Delta,
     Filter,
     Join,
+    Materialised,
     Net,
     Plan,
     Project,
     UnionAll,
 )
-from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, equal, same
-from anabranch.delta.affected import restricted, touched_keys
-from anabranch.delta.order import narrow_partners
-from anabranch.delta.together import Known
-from anabranch.render.dialect import DUCKDB, SPARK
-from anabranch.render.statement import render
+from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, equal, null_safe_equal
+from anabranch.delta.affected_keys import affected_keys, restrict_to_keys
+from anabranch.delta.join_order import reduce_right_sides
+from anabranch.delta.single_partition import RelationFacts
+from anabranch.engine.render.dialect import DUCKDB, SPARK
+from anabranch.engine.render.statement import render
 from tests.unit.delta.small import scan
 
 ORDERS, ITEMS, MAKERS = scan("o", "id item"), scan("i", "id maker"), scan("m", "id name")
@@ -31,7 +31,7 @@ FURTHER = Join(JOINED, MAKERS, "inner", equal(Ref("i_maker"), Ref("m_id")))
 
 
 def text(plan: Plan, *tables: str, changes: bool = True) -> str:
-    return render(plan, SPARK, known=Known(changes=changes, tables=frozenset(tables))).template
+    return render(plan, SPARK, known=RelationFacts(changes=changes, tables=frozenset(tables))).template
 
 
 def test_small_relations_are_read_by_one_task_and_met_without_an_exchange():
@@ -59,9 +59,11 @@ def test_a_change_that_nothing_groups_is_not_gathered():
 
 
 def test_rows_that_are_grouped_anew_are_added_up_where_they_are_read():
-    keys = touched_keys(CHANGE, [Ref("o_item")])
+    keys = affected_keys(CHANGE, [Ref("o_item")])
     again = Aggregate(
-        restricted(ORDERS, [Ref("o_item")], keys), (("k", Ref("o_item")),), (("n", AggregateCall("count")),)
+        restrict_to_keys(ORDERS, [Ref("o_item")], keys),
+        (("k", Ref("o_item")),),
+        (("n", AggregateCall("count")),),
     )
     assert "REPARTITION" not in text(again)
     assert (
@@ -73,29 +75,29 @@ def test_rows_that_are_grouped_anew_are_added_up_where_they_are_read():
 
 
 def test_a_semi_join_that_stands_together_is_written_as_an_inner_one_with_differing_partners():
-    keys = Cut("step_0", (("k", "k"),), weighted=False)
-    found = text(Join(ITEMS, keys, "semi", same(Ref("i_id"), Ref("k"))), "i")
+    keys = Materialised("step_0", (("k", "k"),), weighted=False)
+    found = text(Join(ITEMS, keys, "semi", null_safe_equal(Ref("i_id"), Ref("k"))), "i")
     assert "SEMI" not in found
     assert "SELECT DISTINCT * FROM" in found
-    assert "SEMI" in text(Join(ITEMS, keys, "semi", same(Ref("i_id"), Ref("k"))))
+    assert "SEMI" in text(Join(ITEMS, keys, "semi", null_safe_equal(Ref("i_id"), Ref("k"))))
     twice = Join(
         ITEMS,
-        Cut("step_0", (("k", "k"), ("l", "l")), weighted=False),
+        Materialised("step_0", (("k", "k"), ("l", "l")), weighted=False),
         "semi",
-        same(Ref("i_id"), Ref("k")),
+        null_safe_equal(Ref("i_id"), Ref("k")),
     )
     assert "SEMI" in text(twice, "i"), "a row may have several partners there"
 
 
 def test_a_semi_join_over_converted_values_stays_one_since_differing_partners_may_equal_one_value():
-    keys = Cut("step_0", (("k", "k"),), weighted=False)
+    keys = Materialised("step_0", (("k", "k"),), weighted=False)
     found = text(Join(ITEMS, keys, "semi", Call("~=", (Ref("i_id"), Ref("k")))), "i")
     assert "SEMI" in found
 
 
 def test_differing_partners_are_not_made_to_differ_again():
-    keys = touched_keys(CHANGE, [Ref("o_item")])
-    found = text(Join(ITEMS, keys, "semi", same(Ref("i_id"), Ref("__k0"))), "i")
+    keys = affected_keys(CHANGE, [Ref("o_item")])
+    found = text(Join(ITEMS, keys, "semi", null_safe_equal(Ref("i_id"), Ref("__k0"))), "i")
     assert found.count("DISTINCT") == 1 + found.count("IS NOT DISTINCT")
 
 
@@ -107,22 +109,22 @@ def test_a_larger_change_is_sent_around_but_not_put_into_one_partition():
 
 def test_partners_that_one_task_reads_are_not_narrowed_first():
     left = Join(CHANGE, ITEMS, "left", equal(Ref("o_item"), Ref("i_id")))
-    assert narrow_partners(left, Known(tables=frozenset({"i"}))) == left
-    assert narrow_partners(left, Known()) != left
+    assert reduce_right_sides(left, RelationFacts(tables=frozenset({"i"}))) == left
+    assert reduce_right_sides(left, RelationFacts()) != left
 
 
 @pytest.mark.parametrize("dialect", [SPARK, DUCKDB])
 def test_without_knowledge_of_sizes_nothing_is_hinted(dialect):
     assert "/*+" not in render(FURTHER, dialect).template
-    assert "/*+" not in render(FURTHER, DUCKDB, known=Known()).template
+    assert "/*+" not in render(FURTHER, DUCKDB, known=RelationFacts()).template
 
 
 LIKE = Call("like", (Ref("i_maker"), Literal("%special%")))
 
 
 def looked_up(condition: Scalar) -> Filter:
-    keys = touched_keys(CHANGE, [Ref("o_item")])
-    return Filter(Join(ITEMS, keys, "semi", same(Ref("i_id"), Ref("__k0"))), condition)
+    keys = affected_keys(CHANGE, [Ref("o_item")])
+    return Filter(Join(ITEMS, keys, "semi", null_safe_equal(Ref("i_id"), Ref("__k0"))), condition)
 
 
 def test_a_dear_condition_waits_until_its_rows_are_looked_up():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anabranch.schedule.effective import effective_schedules
-from anabranch.schedule.schedules import parse_schedule, show_schedule
-from tests.unit.graph.drawing import graph
+from anabranch.schedule.effective_schedules import effective_schedules
+from anabranch.schedule.schedules import format_schedule, parse_schedule
+from tests.unit.streams.drawing import graph
 
 DEFAULT = parse_schedule("1m")
 
@@ -15,7 +15,7 @@ def effective(drawing: str, **written: str | None) -> dict[str, str | None]:
     found = effective_schedules(drawn, schedules, DEFAULT)
     assert tuple(found) == drawn.order()
     return {
-        str(name): show_schedule(schedule) for name, schedule in found.items() if str(name) not in written
+        str(name): format_schedule(schedule) for name, schedule in found.items() if str(name) not in written
     }
 
 

@@ -18,9 +18,9 @@ from anabranch.schedule.schedules import (
     Calculated,
     Cron,
     Every,
+    format_schedule,
     next_due,
     parse_schedule,
-    show_schedule,
 )
 
 
@@ -53,7 +53,7 @@ def firings(schedule: str, start: str, count: int) -> list[str]:
 )
 def test_a_schedule_is_read_and_reads_back(text, schedule):
     assert parse_schedule(text) == schedule
-    assert parse_schedule(show_schedule(schedule)) == schedule
+    assert parse_schedule(format_schedule(schedule)) == schedule
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_tables_of_subqueries_become_placeholders() -> None:
     second = Expression("a IN (SELECT b FROM sales.v) OR EXISTS (SELECT 1 FROM U)").template(placeholders)
     assert first == "((SELECT max(x) FROM {t0} AS `u` WHERE u.id = orders.id))"
     assert second == "(a IN (SELECT b FROM {t1} AS `v`) OR EXISTS (SELECT 1 FROM {t0} AS `U`))"
-    assert placeholders.bound == (("t0", TableName("main", "u")), ("t1", TableName("sales", "v")))
+    assert placeholders.bindings == (("t0", TableName("main", "u")), ("t1", TableName("sales", "v")))
 
 
 def test_columns_of_the_row_may_name_their_namespace() -> None:

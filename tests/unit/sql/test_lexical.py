@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import AnabranchError, SqlSyntax, SqlTooLarge, UnsupportedStatement
-from anabranch.sql.lexical import (
+from anabranch.sql.lexer import (
     MAX_LEXEMES,
     MAX_NESTING,
     MAX_SQL_CHARACTERS,
     MAX_TYPE_NESTING,
     Kind,
+    lex,
     place,
     quote,
-    read,
 )
 
 
 def pieces(text: str) -> list[str]:
-    return [lexeme.text for lexeme in read(text).lexemes]
+    return [lexeme.text for lexeme in lex(text).lexemes]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_text_is_cut_where_spark_cuts_it(text: str, expected: list[str]) -> None
 
 def test_a_comment_becomes_blanks_so_that_every_offset_stays() -> None:
     text = "SELECT a -- ü\n, /* 😀\n */ b"
-    sql = read(text)
+    sql = lex(text)
     assert len(sql.text) == len(text)
     assert sql.text.split() == ["SELECT", "a", ",", "b"]
     assert sql.text.count("\n") == 2
@@ -58,7 +58,7 @@ def test_a_comment_becomes_blanks_so_that_every_offset_stays() -> None:
 
 
 def test_names_are_words_or_stand_in_backticks() -> None:
-    word, quoted, string = read("Ab `c``d` 'e'").lexemes
+    word, quoted, string = lex("Ab `c``d` 'e'").lexemes
     assert (word.name, quoted.name) == ("Ab", "c`d")
     assert (word.word, quoted.word) == ("AB", "")
     assert string.kind is Kind.STRING
@@ -94,14 +94,14 @@ def test_names_are_words_or_stand_in_backticks() -> None:
 )
 def test_what_sparks_lexer_would_not_take_is_a_syntax_error(text: str, words: str) -> None:
     with pytest.raises(SqlSyntax) as caught:
-        read(text)
+        lex(text)
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["SELECT '${env:HOME}'", 'SELECT "${x}"', "SELECT `${spark.master}`"])
 def test_sparks_variables_are_refused_even_inside_quotes(text: str) -> None:
     with pytest.raises(UnsupportedStatement, match="variable"):
-        read(text)
+        lex(text)
 
 
 def test_a_dollar_and_a_brace_apart_are_just_text() -> None:
@@ -122,9 +122,9 @@ def test_a_dollar_and_a_brace_apart_are_just_text() -> None:
     ids=["characters", "lexemes", "brackets", "case", "not", "minus", "types"],
 )
 def test_each_limit_lets_its_last_value_pass_and_stops_the_next(inside: str, outside: str) -> None:
-    read(inside)
+    lex(inside)
     with pytest.raises(SqlTooLarge):
-        read(outside)
+        lex(outside)
 
 
 def test_places_are_counted_in_lines_and_columns_from_one() -> None:
@@ -135,7 +135,7 @@ def test_places_are_counted_in_lines_and_columns_from_one() -> None:
 @given(st.text(max_size=40))
 def test_a_quoted_name_reads_back_whatever_is_in_it(name: str) -> None:
     try:
-        (lexeme,) = read(quote(name)).lexemes
+        (lexeme,) = lex(quote(name)).lexemes
     except AnabranchError:
         assert "\0" in name or "${" in name or any("\ud800" <= c <= "\udfff" for c in name)
     else:
@@ -145,7 +145,7 @@ def test_a_quoted_name_reads_back_whatever_is_in_it(name: str) -> None:
 @given(st.text(alphabet="ab'\"`\\ -/*+()[]{};\n$é.0", max_size=30))
 def test_what_is_cut_puts_together_again(text: str) -> None:
     try:
-        sql = read(text)
+        sql = lex(text)
     except AnabranchError:
         return
     assert len(sql.text) == len(text)

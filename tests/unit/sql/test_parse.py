@@ -11,9 +11,9 @@ import pytest
 from sqlglot import exp
 
 from anabranch.errors import NotOneStatement, SqlError, SqlSyntax, SqlTooLarge
-from anabranch.sql.depth import DEEP_RECURSION, deep_recursion
-from anabranch.sql.lexical import MAX_NESTING
+from anabranch.sql.lexer import MAX_NESTING
 from anabranch.sql.parse import MAX_TREE_DEPTH, parse_expression, parse_statement_ast
+from anabranch.sql.recursion_limit import DEEP_RECURSION, deep_recursion
 
 
 @pytest.mark.parametrize("text", ["", "  ", ";", ";;", "-- nothing", "/* nothing */ ;"])

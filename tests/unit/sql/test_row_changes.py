@@ -17,9 +17,9 @@ import sqlglot
 from anabranch.errors import InvalidQuery, InvalidValue, SqlError, UnknownColumn, UnsupportedStatement
 from anabranch.names import TableName
 from anabranch.sql.ddl import parse_schema
+from anabranch.sql.parse_statement import Delete, Merge, Update, parse_statement
 from anabranch.sql.query import Query
 from anabranch.sql.row_changes import delete_changes, merge_changes, statement_changes, update_changes
-from anabranch.sql.statements import Delete, Merge, Update, parse_statement
 
 Row = tuple[Any, ...]
 
@@ -376,6 +376,7 @@ def _random_clauses(chance: random.Random) -> tuple[str, str]:
     return " ".join(ours), " ".join(theirs)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_random_merge_leaves_the_rows_that_duckdbs_merge_leaves(seed: int) -> None:
     chance = random.Random(seed)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from anabranch.errors import SqlSyntax, SqlTooLarge
 from anabranch.sql import script
-from anabranch.sql.lexical import read
+from anabranch.sql.lexer import lex
+from anabranch.sql.parse_statement import parse_statement
 from anabranch.sql.script import ScriptStatement, split_statements
-from anabranch.sql.statements import parse_statement
 
 
 def texts(text):
@@ -49,7 +49,7 @@ def test_an_error_in_a_statement_tells_its_place_in_the_whole_text():
         "SELECT 1;\n  CREATE STREAM TABLE t\n    WITH (schedul = '1m') AS SELECT 1 AS a;\n"
     )
     with pytest.raises(Exception, match=r"line 3, column 11\.") as caught:
-        parse_statement(found[1].in_place)
+        parse_statement(found[1].padded_text)
     assert caught.value.code == "AB607"
 
 
@@ -68,7 +68,7 @@ def test_an_open_comment_is_told_with_its_place():
 def test_brackets_are_left_to_the_statement_they_stand_in():
     first, second = split_statements("SELECT (1; SELECT 2")
     with pytest.raises(SqlSyntax):
-        parse_statement(first.in_place)
+        parse_statement(first.padded_text)
     assert second.text == "SELECT 2"
 
 
@@ -90,8 +90,8 @@ PIECES = st.sampled_from(
 def test_the_statements_hold_every_lexeme_but_the_semicolons_in_order(pieces):
     text = " ".join(pieces)
     balanced = text.replace("(", "").replace(")", "")
-    whole = [lexeme.text for lexeme in read(balanced).lexemes if lexeme.text != ";"]
-    parts = [lexeme.text for statement in texts(balanced) for lexeme in read(statement).lexemes]
+    whole = [lexeme.text for lexeme in lex(balanced).lexemes if lexeme.text != ";"]
+    parts = [lexeme.text for statement in texts(balanced) for lexeme in lex(statement).lexemes]
     assert parts == whole
     for statement in split_statements(text):
         lines = text.split("\n")

@@ -16,8 +16,7 @@ from anabranch.errors import (
 from anabranch.names import TableName
 from anabranch.sql.ddl import parse_schema
 from anabranch.sql.expression import Expression
-from anabranch.sql.query import parse_query
-from anabranch.sql.statements import (
+from anabranch.sql.parse_statement import (
     CreateTable,
     Delete,
     DeleteRow,
@@ -34,6 +33,7 @@ from anabranch.sql.statements import (
     When,
     parse_statement,
 )
+from anabranch.sql.query import parse_query
 
 ORDERS = TableName("main", "orders")
 SALES = TableName("sales", "orders")

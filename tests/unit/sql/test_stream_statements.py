@@ -7,7 +7,7 @@ import pytest
 from anabranch.errors import AnabranchError, InvalidName, InvalidOption, SqlSyntax, UnsupportedStatement
 from anabranch.lifecycle.options import NAMES
 from anabranch.names import TableName
-from anabranch.sql.statements import parse_statement
+from anabranch.sql.parse_statement import parse_statement
 from anabranch.sql.stream_statement import (
     OPTION_TYPES,
     SPELLED,

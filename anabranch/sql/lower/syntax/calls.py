@@ -18,10 +18,10 @@ from anabranch.sql.lower.syntax.tree import (
     Item,
     Row,
     Sort,
-    Text,
+    SpecialSyntax,
     WindowSpec,
 )
-from anabranch.sql.lower.syntax.types import type_text
+from anabranch.sql.lower.syntax.type_names import type_text
 from anabranch.sql.lower.syntax.windows import window_spec
 
 _TIME_UNITS = frozenset(
@@ -45,10 +45,10 @@ def _plain(reader: Reader, first: int, name: str) -> Expression:
     if not distinct and reader.word() == "ALL" and reader.sign(1) not in (")", ",", "."):
         reader.at += 1
     args = [] if reader.sign() == ")" else [_argument(reader)]
-    return _rest(reader, first, name, args, distinct)
+    return _finish_call(reader, first, name, args, distinct)
 
 
-def _rest(
+def _finish_call(
     reader: Reader, first: int, name: str, args: list[Expression], distinct: bool = False
 ) -> Expression:
     """The call from behind its first arguments."""
@@ -58,7 +58,7 @@ def _rest(
     if name in ("first", "last", "any_value") and reader.take("IGNORE", "NULLS"):
         nulls = "ignore"
     reader.expect(")")
-    within = _within(reader)
+    within = _within_group(reader)
     where = _filter(reader)
     if reader.word(1) == "NULLS" and reader.word() in ("IGNORE", "RESPECT"):
         nulls = "ignore" if reader.step().word == "IGNORE" else "respect"
@@ -70,7 +70,7 @@ def _rest(
     return FunctionCall(first, reader.at, name, tuple(args), distinct, within, where, nulls, over)
 
 
-def _within(reader: Reader) -> tuple[Sort, ...]:
+def _within_group(reader: Reader) -> tuple[Sort, ...]:
     if not reader.take("WITHIN", "GROUP"):
         return ()
     reader.expect("(", "ORDER", "BY")
@@ -130,13 +130,13 @@ def _extract(reader: Reader, first: int) -> Expression:
     reader.expect("FROM")
     source = reader.expression()
     reader.expect(")")
-    return Text(first, reader.at, "extract", (source,), field)
+    return SpecialSyntax(first, reader.at, "extract", (source,), field)
 
 
 def _position(reader: Reader, first: int) -> Expression:
     needle = reader.value()
     if not reader.take("IN"):
-        return _rest(reader, first, "position", [needle])
+        return _finish_call(reader, first, "position", [needle])
     hay = reader.value()
     reader.expect(")")
     return FunctionCall(first, reader.at, "position", (needle, hay))
@@ -145,7 +145,7 @@ def _position(reader: Reader, first: int) -> Expression:
 def _substring(reader: Reader, first: int) -> Expression:
     args = [reader.expression()]
     if not reader.take("FROM"):
-        return _rest(reader, first, "substring", args)
+        return _finish_call(reader, first, "substring", args)
     args.append(reader.expression())
     if reader.take("FOR"):
         args.append(reader.expression())
@@ -158,17 +158,17 @@ def _trim(reader: Reader, first: int) -> Expression:
     operands = [] if reader.word() == "FROM" else [reader.expression()]
     if not reader.take("FROM"):
         if has_option:
-            raise reader.unexpected("FROM is expected here")
-        return _rest(reader, first, "trim", operands)
+            raise reader.syntax_error("FROM is expected here")
+        return _finish_call(reader, first, "trim", operands)
     operands.append(reader.expression())
     reader.expect(")")
-    return Text(first, reader.at, "trim", tuple(operands))
+    return SpecialSyntax(first, reader.at, "trim", tuple(operands))
 
 
 def _overlay(reader: Reader, first: int) -> Expression:
     args = [reader.expression()]
     if not reader.take("PLACING"):
-        return _rest(reader, first, "overlay", args)
+        return _finish_call(reader, first, "overlay", args)
     args.append(reader.expression())
     reader.expect("FROM")
     args.append(reader.expression())
@@ -187,7 +187,9 @@ def _time_arithmetic(reader: Reader, first: int) -> Expression:
     reader.expect(",")
     right = reader.expression()
     reader.expect(")")
-    return Text(first, reader.at, "add to time" if word in _ADDING else "time difference", (left, right))
+    return SpecialSyntax(
+        first, reader.at, "add to time" if word in _ADDING else "time difference", (left, right)
+    )
 
 
 _SPECIAL: dict[str, Callable[[Reader, int], Expression]] = {

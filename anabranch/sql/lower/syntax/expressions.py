@@ -134,7 +134,7 @@ def _is(reader: Reader, first: int, operand: Expression) -> Expression:
     for kind in kinds:
         if reader.take(kind.upper()):
             return IsTest(first, reader.at, operand, kind, negated)
-    raise reader.unexpected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected here")
+    raise reader.syntax_error("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected here")
 
 
 def _in(reader: Reader, first: int, operand: Expression, negated: bool) -> Expression:
@@ -143,7 +143,7 @@ def _in(reader: Reader, first: int, operand: Expression, negated: bool) -> Expre
         query = reader.query()
         reader.expect(")")
         return InQuery(first, reader.at, operand, query, negated)
-    items = _bracketed(reader)
+    items = _expression_list(reader)
     return InList(first, reader.at, operand, items, negated)
 
 
@@ -154,18 +154,18 @@ def _like(reader: Reader, first: int, operand: Expression, negated: bool) -> Exp
     )
     if kind != "rlike" and reader.word() in ("ANY", "SOME", "ALL") and reader.sign(1) == "(":
         quantifier: OneOf["any", "all"] = "all" if reader.step().word == "ALL" else "any"
-        patterns = _bracketed(reader)
+        patterns = _expression_list(reader)
         return Like(first, reader.at, kind, operand, patterns, quantifier, False, negated)
     pattern = value(reader)
     escaped = kind != "rlike" and reader.take("ESCAPE")
     if escaped:
         if not reader.is_string():
-            raise reader.unexpected("a string is expected here")
+            raise reader.syntax_error("a string is expected here")
         reader.step()
     return Like(first, reader.at, kind, operand, (pattern,), None, escaped, negated)
 
 
-def _bracketed(reader: Reader) -> tuple[Expression, ...]:
+def _expression_list(reader: Reader) -> tuple[Expression, ...]:
     reader.expect("(")
     items = reader.expressions()
     reader.expect(")")
@@ -174,7 +174,7 @@ def _bracketed(reader: Reader) -> tuple[Expression, ...]:
 
 def _operator(reader: Reader) -> tuple[str, int]:
     for signs in _SHIFTS:
-        if reader.touching(*signs):
+        if reader.has_adjacent_signs(*signs):
             return "".join(signs), len(signs)
     return reader.sign() or reader.word(), 1
 

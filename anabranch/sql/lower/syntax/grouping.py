@@ -20,18 +20,18 @@ def grouping(reader: Reader) -> Grouping | None:
     plain = tuple(item for item in elements if not isinstance(item, GroupingSets))
     start = reader.at
     if reader.take("WITH", "ROLLUP"):
-        return _whole(reader, first, GroupingSets(start, reader.at, "rollup", _singles(plain)))
+        return _grouping_of_sets(reader, first, GroupingSets(start, reader.at, "rollup", _singles(plain)))
     if reader.take("WITH", "CUBE"):
-        return _whole(reader, first, GroupingSets(start, reader.at, "cube", _singles(plain)))
+        return _grouping_of_sets(reader, first, GroupingSets(start, reader.at, "cube", _singles(plain)))
     if reader.word() == "GROUPING" and reader.word(1) == "SETS":
         # GROUP BY a, b GROUPING SETS (…): the list in front repeats what the sets say.
         sets = _element(reader)
         if isinstance(sets, GroupingSets):
-            return _whole(reader, first, sets)
+            return _grouping_of_sets(reader, first, sets)
     return Grouping(first, reader.at, tuple(elements))
 
 
-def _whole(reader: Reader, first: int, sets: GroupingSets) -> Grouping:
+def _grouping_of_sets(reader: Reader, first: int, sets: GroupingSets) -> Grouping:
     return Grouping(first, reader.at, (sets,))
 
 
@@ -71,7 +71,7 @@ def _list(reader: Reader, nested: bool) -> tuple[GroupingSets | tuple[Expression
 
 def _one_set(reader: Reader) -> tuple[Expression, ...]:
     """`()`, `(a, b)` or `a`; `(a) + 1` is an expression, so what follows the bracket decides."""
-    if reader.sign() == "(" and reader.sign(reader.closing() + 1 - reader.at) in (",", ")"):
+    if reader.sign() == "(" and reader.sign(reader.closing_index() + 1 - reader.at) in (",", ")"):
         reader.expect("(")
         items: tuple[Expression, ...] = ()
         if reader.sign() != ")":

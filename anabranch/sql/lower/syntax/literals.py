@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anabranch.sql.lexical import Kind
+from anabranch.sql.lexer import Kind
 from anabranch.sql.lower.syntax.reader import Reader
-from anabranch.sql.lower.syntax.tree import Constant, Expression, Number, String, Word
+from anabranch.sql.lower.syntax.tree import Expression, KeywordLiteral, Number, String, TypedLiteral
 from anabranch.sql.strings import string_value
 
 _TYPED = frozenset("DATE TIME TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ INTERVAL X".split())
@@ -29,11 +29,11 @@ def literal(reader: Reader) -> Expression | None:
         return _string(reader)
     if lexeme.word in _WORDS and reader.sign(1) not in (".", "("):
         reader.at += 1
-        return Word(first, reader.at, _WORDS[lexeme.word])
+        return KeywordLiteral(first, reader.at, _WORDS[lexeme.word])
     if lexeme.word in _TYPED and reader.is_string(1) and not _is_multi_unit(reader):
         reader.at += 1
         value = string_value(reader.step().text)
-        return Constant(first, reader.at, lexeme.word, value)
+        return TypedLiteral(first, reader.at, lexeme.word, value)
     if lexeme.word == "INTERVAL" and _is_multi_unit(reader):
         return _interval(reader)
     return None
@@ -75,4 +75,4 @@ def _interval(reader: Reader) -> Expression:
         if reader.word() == "TO" and reader.word(1) in _UNITS:
             reader.at += 2
             break
-    return Constant(first, reader.at, "INTERVAL")
+    return TypedLiteral(first, reader.at, "INTERVAL")

@@ -14,10 +14,10 @@ from anabranch.sql.lower.syntax.tree import (
     Name,
     Row,
     ScalarQuery,
+    SpecialSyntax,
     Star,
-    Text,
 )
-from anabranch.sql.lower.syntax.types import type_text
+from anabranch.sql.lower.syntax.type_names import type_text
 
 
 def primary(reader: Reader) -> Expression:
@@ -29,11 +29,11 @@ def primary(reader: Reader) -> Expression:
             reader.at += 1
             index = reader.expression()
             reader.expect("]")
-            found = Text(first, reader.at, "subscript", (found, index))
+            found = SpecialSyntax(first, reader.at, "subscript", (found, index))
         elif reader.sign() == "." and not isinstance(found, Name | Star):
             reader.at += 1
             field = reader.any_name()
-            found = Text(first, reader.at, "field", (found,), field)
+            found = SpecialSyntax(first, reader.at, "field", (found,), field)
         elif reader.take("::"):
             kind = type_text(reader)
             found = CastTo(first, reader.at, found, kind, False)
@@ -41,7 +41,7 @@ def primary(reader: Reader) -> Expression:
             reader.any_name()
             while reader.take("."):
                 reader.any_name()
-            found = Text(first, reader.at, "collate", (found,))
+            found = SpecialSyntax(first, reader.at, "collate", (found,))
         else:
             return found
 
@@ -75,7 +75,9 @@ def _name(reader: Reader) -> Expression:
         if reader.take("*"):
             return _star(reader, first, tuple(parts))
         if reader.sign(1) == "(":
-            raise reader.refused("a function is called by a qualified name", "write the function's own name.")
+            raise reader.unsupported_error(
+                "a function is called by a qualified name", "write the function's own name."
+            )
         parts.append(reader.any_name())
     return Name(first, reader.at, tuple(parts))
 
@@ -114,7 +116,7 @@ def _brackets(reader: Reader) -> Expression:
         query = reader.query()
         reader.expect(")")
         return ScalarQuery(first, reader.at, query)
-    after = reader.closing() + 1 - reader.at
+    after = reader.closing_index() + 1 - reader.at
     if reader.sign(after) == "->":
         parameters = reader.names()
         reader.expect("->")
@@ -149,7 +151,7 @@ def _case(reader: Reader) -> Expression:
         reader.expect("THEN")
         whens.append((condition, reader.expression()))
     if not whens:
-        raise reader.unexpected("WHEN is expected here")
+        raise reader.syntax_error("WHEN is expected here")
     otherwise = reader.expression() if reader.take("ELSE") else None
     reader.expect("END")
     return Case(first, reader.at, operand, tuple(whens), otherwise)

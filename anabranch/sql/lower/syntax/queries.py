@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from anabranch.sql.lexical import SqlText
+from anabranch.sql.lexer import SqlText
 from anabranch.sql.lower.syntax.expressions import expression, sort_items, value
 from anabranch.sql.lower.syntax.grouping import grouping
 from anabranch.sql.lower.syntax.reader import NOT_ALIASES, Grammar, Reader
@@ -30,8 +30,8 @@ def read_query(sql: SqlText) -> tuple[Query, frozenset[str]]:
     """The tree of a query, which is the whole text, and the parameters of its lambdas."""
     reader = Reader(sql, Grammar(query, expression, value, sort_items))
     found = query(reader)
-    if not reader.over:
-        raise reader.unexpected("the end is expected here")
+    if not reader.is_at_end:
+        raise reader.syntax_error("the end is expected here")
     return found, frozenset(reader.lambda_names)
 
 
@@ -45,7 +45,7 @@ def query(reader: Reader) -> Query:
     if reader.take("ORDER", "BY"):
         order_all = reader.word() == "ALL" and reader.sign(1) != "."
         order = reader.sorts()
-    physical = _physical(reader)
+    physical = _skip_physical_clauses(reader)
     limit: Expression | None = None
     if reader.take("LIMIT") and not reader.take("ALL"):
         limit = reader.expression()
@@ -53,7 +53,7 @@ def query(reader: Reader) -> Query:
     return Query(first, reader.at, ctes, recursive, body, order, order_all, physical, limit, offset)
 
 
-def _physical(reader: Reader) -> bool:
+def _skip_physical_clauses(reader: Reader) -> bool:
     found = False
     for word in ("CLUSTER", "DISTRIBUTE"):
         if reader.take(word, "BY"):
@@ -93,7 +93,7 @@ def _union(reader: Reader) -> Body:
     left = _intersect(reader)
     while (op := _set_word(reader)) in ("union", "except"):
         everything = _set_operator(reader)
-        left = _combined(first, reader, op, everything, left, _intersect(reader))
+        left = _combine(first, reader, op, everything, left, _intersect(reader))
     return left
 
 
@@ -102,11 +102,11 @@ def _intersect(reader: Reader) -> Body:
     left = _body(reader)
     while _set_word(reader) == "intersect":
         everything = _set_operator(reader)
-        left = _combined(first, reader, "intersect", everything, left, _body(reader))
+        left = _combine(first, reader, "intersect", everything, left, _body(reader))
     return left
 
 
-def _combined(
+def _combine(
     first: int, reader: Reader, op: SetWord, everything: bool, left: Body, right: Body
 ) -> SetOperation:
     """A run of the same operation is one; `a EXCEPT b EXCEPT c` takes both from a."""
@@ -145,7 +145,7 @@ def _body(reader: Reader) -> Body:
         inner = query(reader)
         reader.expect(")")
         return inner
-    raise reader.unexpected("a query is expected here")
+    raise reader.syntax_error("a query is expected here")
 
 
 # -- one block ------------------------------------------------------------------------------------

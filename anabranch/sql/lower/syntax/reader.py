@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from anabranch.errors import SqlSyntax, UnsupportedStatement
-from anabranch.sql.lexical import Kind, Lexeme, SqlText, place
+from anabranch.sql.lexer import Kind, Lexeme, SqlText, place
 from anabranch.sql.lower.syntax.tree import Expression, Query, Sort
-from anabranch.sql.parse import shown
+from anabranch.sql.parse import format_snippet
 
 # Spark takes most words of SQL as names. Here these never are, unless in backticks: what both read
 # without doubt is read, the rest is refused.
@@ -49,7 +49,7 @@ class Reader:
         self._lexemes = sql.lexemes
         self._words = [lexeme.word for lexeme in sql.lexemes]
         self._signs = [lexeme.text if lexeme.kind is Kind.SYMBOL else "" for lexeme in sql.lexemes]
-        self._partner = _partners(self._signs)
+        self._partner = _bracket_pairs(self._signs)
         self._grammar = grammar
 
     # -- rules --------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class Reader:
     # -- looking ------------------------------------------------------------------------------
 
     @property
-    def over(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether everything is read."""
         return self.at >= len(self._lexemes)
 
@@ -109,14 +109,14 @@ class Reader:
         lexeme = self.peek(ahead)
         return lexeme is not None and lexeme.kind is Kind.STRING
 
-    def touching(self, *signs: str) -> bool:
+    def has_adjacent_signs(self, *signs: str) -> bool:
         """Whether these symbols stand here without space between them: `<` `<` is a shift."""
         if any(self.sign(i) != sign for i, sign in enumerate(signs)):
             return False
         here = self._lexemes[self.at : self.at + len(signs)]
         return all(here[i].end == here[i + 1].start for i in range(len(here) - 1))
 
-    def closing(self, ahead: int = 0) -> int:
+    def closing_index(self, ahead: int = 0) -> int:
         """Where the bracket that opens here closes."""
         return self._partner[self.at + ahead]
 
@@ -132,20 +132,20 @@ class Reader:
     def expect(self, *words: str) -> None:
         """Step over these words or symbols, which must stand here."""
         if not self.take(*words):
-            raise self.unexpected(f"{' '.join(words)} is expected here")
+            raise self.syntax_error(f"{' '.join(words)} is expected here")
 
     def step(self) -> Lexeme:
         """Step over whatever stands here."""
         lexeme = self.peek()
         if lexeme is None:
-            raise self.unexpected("something is missing")
+            raise self.syntax_error("something is missing")
         self.at += 1
         return lexeme
 
     def name(self, besides: frozenset[str] = NOT_NAMES) -> str:
         """Step over one name."""
         if not self.is_name(besides=besides):
-            raise self.unexpected("a name is expected here")
+            raise self.syntax_error("a name is expected here")
         return self.step().name
 
     def any_name(self) -> str:
@@ -182,10 +182,10 @@ class Reader:
 
     # -- errors -------------------------------------------------------------------------------
 
-    def unexpected(self, what: str) -> SqlSyntax:
+    def syntax_error(self, what: str) -> SqlSyntax:
         """The error that what stands here is not what should."""
         lexeme = self.peek()
-        near = f" near {shown(lexeme.text)}" if lexeme else ""
+        near = f" near {format_snippet(lexeme.text)}" if lexeme else ""
         offset = lexeme.start if lexeme else len(self.sql.text)
         hint = "a name that is a word of SQL goes into backticks." if lexeme and lexeme.word else None
         return SqlSyntax(
@@ -194,14 +194,14 @@ class Reader:
             hint=hint,
         )
 
-    def refused(self, message: str, hint: str) -> UnsupportedStatement:
+    def unsupported_error(self, message: str, hint: str) -> UnsupportedStatement:
         """The error that what stands here is not accepted."""
         lexeme = self.peek()
         offset = lexeme.start if lexeme else len(self.sql.text)
         return UnsupportedStatement(message, detail=f"{place(self.sql.text, offset)}.", hint=hint)
 
 
-def _partners(signs: list[str]) -> dict[int, int]:
+def _bracket_pairs(signs: list[str]) -> dict[int, int]:
     """For each opening bracket, where it closes. The lexer has seen to it that all do."""
     partner: dict[int, int] = {}
     opened: list[int] = []

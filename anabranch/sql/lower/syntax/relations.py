@@ -6,15 +6,15 @@ Spark folds everything to the left: in `a, b JOIN c ON …` the condition sees a
 from __future__ import annotations
 
 from anabranch.errors import NotIncremental
-from anabranch.sql.lexical import place
+from anabranch.sql.lexer import place
 from anabranch.sql.lower.syntax.reader import NOT_ALIASES, Reader
 from anabranch.sql.lower.syntax.tree import (
     Alias,
-    Bracketed,
-    Derived,
+    BracketedTable,
+    DerivedTable,
     Expression,
     InlineTable,
-    Joined,
+    JoinedTable,
     JoinWord,
     LateralView,
     Relation,
@@ -43,26 +43,26 @@ _JOINS: tuple[tuple[tuple[str, ...], JoinWord], ...] = (
 def relations(reader: Reader) -> Relation:
     """Everything behind FROM."""
     first = reader.at
-    found = _extended(reader, first, _primary(reader))
+    found = _join_chain(reader, first, _primary(reader))
     while reader.take(","):
         right = _primary(reader)
-        found = Joined(first, reader.at, found, right, "cross")
-        found = _extended(reader, first, found)
+        found = JoinedTable(first, reader.at, found, right, "cross")
+        found = _join_chain(reader, first, found)
     return found
 
 
-def _extended(reader: Reader, first: int, left: Relation) -> Relation:
+def _join_chain(reader: Reader, first: int, left: Relation) -> Relation:
     """The relation with the joins behind it."""
     while True:
         if reader.word() in ("PIVOT", "UNPIVOT") and (
             reader.sign(1) == "(" or reader.word(1) in ("INCLUDE", "EXCLUDE")
         ):
-            raise _not_yet(reader, reader.word(), "write it with CASE and GROUP BY, or with stack(…)")
+            raise _not_yet_error(reader, reader.word(), "write it with CASE and GROUP BY, or with stack(…)")
         natural = reader.take("NATURAL")
         kind = _join_word(reader)
         if kind is None:
             if natural:
-                raise reader.unexpected("JOIN is expected here")
+                raise reader.syntax_error("JOIN is expected here")
             return left
         right = _primary(reader)
         on: Expression | None = None
@@ -71,7 +71,7 @@ def _extended(reader: Reader, first: int, left: Relation) -> Relation:
             on = reader.expression()
         elif not natural and reader.take("USING"):
             using = reader.names()
-        left = Joined(first, reader.at, left, right, kind, on, using, natural)
+        left = JoinedTable(first, reader.at, left, right, kind, on, using, natural)
 
 
 def _join_word(reader: Reader) -> JoinWord | None:
@@ -85,7 +85,7 @@ def _primary(reader: Reader) -> Relation:
     first = reader.at
     lateral = reader.word() == "LATERAL" and reader.word(1) != "VIEW" and reader.take("LATERAL")
     if reader.sign() == "(":
-        return _bracketed(reader, first, lateral)
+        return _bracketed_relation(reader, first, lateral)
     if reader.word() == "VALUES" and not reader.is_name(1, NOT_ALIASES):
         reader.at += 1
         rows = inline_rows(reader)
@@ -94,7 +94,7 @@ def _primary(reader: Reader) -> Relation:
     if reader.is_name() and reader.sign(1) == "(":
         return _function(reader, first, lateral)
     if lateral:
-        raise reader.unexpected("a subquery or a function is expected behind LATERAL")
+        raise reader.syntax_error("a subquery or a function is expected behind LATERAL")
     parts = [reader.name()]
     while reader.take("."):
         parts.append(reader.any_name())
@@ -103,20 +103,20 @@ def _primary(reader: Reader) -> Relation:
     return TableRef(first, reader.at, tuple(parts), alias)
 
 
-def _bracketed(reader: Reader, first: int, lateral: bool) -> Relation:
+def _bracketed_relation(reader: Reader, first: int, lateral: bool) -> Relation:
     if reader.opens_query():
         reader.expect("(")
         query = reader.query()
         reader.expect(")")
         _refuse_sample(reader)
         alias = table_alias(reader)
-        return Derived(first, reader.at, query, alias, lateral)
+        return DerivedTable(first, reader.at, query, alias, lateral)
     reader.expect("(")
-    inner = _extended(reader, reader.at, _primary(reader))
+    inner = _join_chain(reader, reader.at, _primary(reader))
     reader.expect(")")
     _refuse_sample(reader)
     alias = table_alias(reader)
-    return Bracketed(first, reader.at, inner, alias)
+    return BracketedTable(first, reader.at, inner, alias)
 
 
 def _function(reader: Reader, first: int, lateral: bool) -> Relation:
@@ -182,19 +182,19 @@ def _refuse_sample(reader: Reader) -> None:
     if reader.word() == "TABLESAMPLE" and reader.sign(1) == "(":
         raise NotIncremental(
             "TABLESAMPLE can't be maintained incrementally",
-            detail=f"{_here(reader)}: it draws other rows on every refresh.",
+            detail=f"{_format_position(reader)}: it draws other rows on every refresh.",
             hint="filter by a hash of a key, xxhash64(id) % 100 = 0, or create it with refresh_mode = full.",
         )
 
 
-def _not_yet(reader: Reader, what: str, hint: str) -> NotIncremental:
+def _not_yet_error(reader: Reader, what: str, hint: str) -> NotIncremental:
     return NotIncremental(
         f"{what} can't be maintained incrementally yet",
-        detail=f"{_here(reader)}.",
+        detail=f"{_format_position(reader)}.",
         hint=f"{hint}, or create it with refresh_mode = full.",
     )
 
 
-def _here(reader: Reader) -> str:
+def _format_position(reader: Reader) -> str:
     lexeme = reader.peek()
     return place(reader.sql.text, lexeme.start if lexeme else len(reader.sql.text))

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Literal as OneOf
 
-from anabranch.sql.lower.syntax.terms import (
+from anabranch.sql.lower.syntax.expression_nodes import (
     Argument,
     Between,
     Binary,
     Case,
     CastTo,
-    Constant,
     Exists,
     Expression,
     Frame,
@@ -25,6 +24,7 @@ from anabranch.sql.lower.syntax.terms import (
     IsDistinct,
     IsTest,
     Item,
+    KeywordLiteral,
     Lambda,
     Like,
     Logical,
@@ -35,12 +35,12 @@ from anabranch.sql.lower.syntax.terms import (
     Row,
     ScalarQuery,
     Sort,
+    SpecialSyntax,
     Star,
     String,
-    Text,
+    TypedLiteral,
     Unary,
     WindowSpec,
-    Word,
 )
 
 __all__ = [
@@ -49,12 +49,11 @@ __all__ = [
     "Between",
     "Binary",
     "Body",
-    "Bracketed",
+    "BracketedTable",
     "Case",
     "CastTo",
-    "Constant",
     "Cte",
-    "Derived",
+    "DerivedTable",
     "Exists",
     "Expression",
     "Frame",
@@ -68,7 +67,8 @@ __all__ = [
     "IsTest",
     "Item",
     "JoinWord",
-    "Joined",
+    "JoinedTable",
+    "KeywordLiteral",
     "Lambda",
     "LateralView",
     "Like",
@@ -84,17 +84,17 @@ __all__ = [
     "Select",
     "SetOperation",
     "Sort",
+    "SpecialSyntax",
     "Star",
     "String",
     "TableFunction",
     "TableRef",
-    "Text",
+    "TypedLiteral",
     "Unary",
     "WindowSpec",
-    "Word",
     "children",
-    "everything",
-    "within_block",
+    "walk_block",
+    "walk_nodes",
 ]
 
 # -- queries --------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class TableRef(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Derived(Node):
+class DerivedTable(Node):
     """(SELECT …) AS name."""
 
     query: Query
@@ -216,7 +216,7 @@ class TableFunction(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Bracketed(Node):
+class BracketedTable(Node):
     """(a JOIN b) AS name."""
 
     relation: Relation
@@ -227,7 +227,7 @@ JoinWord = OneOf["inner", "cross", "left", "right", "full", "semi", "anti"]
 
 
 @dataclass(frozen=True, eq=False)
-class Joined(Node):
+class JoinedTable(Node):
     """Two relations; a comma is a cross join."""
 
     left: Relation
@@ -238,7 +238,7 @@ class Joined(Node):
     natural: bool = False
 
 
-Relation = TableRef | Derived | TableFunction | Bracketed | Joined | InlineTable
+Relation = TableRef | DerivedTable | TableFunction | BracketedTable | JoinedTable | InlineTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +269,7 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(item)
 
 
-def within_block(node: Node) -> Iterator[Node]:
+def walk_block(node: Node) -> Iterator[Node]:
     """The node and everything below it that belongs to the same SELECT block, top first."""
     pending = [node]
     while pending:
@@ -279,7 +279,7 @@ def within_block(node: Node) -> Iterator[Node]:
             pending.extend(reversed(list(children(current))))
 
 
-def everything(node: Node) -> Iterator[Node]:
+def walk_nodes(node: Node) -> Iterator[Node]:
     """The node and everything below it, subqueries and all, top first."""
     pending = [node]
     while pending:

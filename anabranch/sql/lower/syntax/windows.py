@@ -6,7 +6,7 @@ from typing import Literal as OneOf
 
 from anabranch.sql.lower.syntax.reader import Reader
 from anabranch.sql.lower.syntax.tree import Expression, Frame, Sort, WindowSpec
-from anabranch.sql.lower.syntax.types import text_between
+from anabranch.sql.lower.syntax.type_names import text_between
 
 
 def window_spec(reader: Reader) -> WindowSpec | str:
@@ -55,19 +55,19 @@ def _frame(reader: Reader) -> Frame | None:
     first = reader.at
     reader.at += 1
     between = reader.take("BETWEEN")
-    start = _bound(reader)
+    start = _frame_bound(reader)
     end = "current row"
     if between:
         reader.expect("AND")
-        end = _bound(reader)
+        end = _frame_bound(reader)
     return Frame(first, reader.at, unit, start, end, text_between(reader, first))
 
 
-def _bound(reader: Reader) -> str:
+def _frame_bound(reader: Reader) -> str:
     for words in (("UNBOUNDED", "PRECEDING"), ("UNBOUNDED", "FOLLOWING"), ("CURRENT", "ROW")):
         if reader.take(*words):
             return " ".join(words).lower()
     reader.value()
     if not reader.take("PRECEDING") and not reader.take("FOLLOWING"):
-        raise reader.unexpected("PRECEDING or FOLLOWING is expected here")
+        raise reader.syntax_error("PRECEDING or FOLLOWING is expected here")
     return "offset"

@@ -1,0 +1,1 @@
+"""Commits: stage metadata, move the pointers of several tables in one transaction, report the outcome."""

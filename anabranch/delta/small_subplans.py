@@ -1,0 +1,110 @@
+"""Which parts of a change plan have few rows, judged by their shape alone: what comes from a change has."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from anabranch.algebra.plan import (
+    Aggregate,
+    Delta,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Materialised,
+    Negate,
+    Net,
+    Plan,
+    Project,
+    Rows,
+    SetOp,
+    Support,
+    Tally,
+    Top,
+    UnionAll,
+    Values,
+    Window,
+)
+from anabranch.algebra.plan_predicate import PlanPredicate
+from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, refs
+
+
+class IsSmall(PlanPredicate):
+    """Whether a plan has few rows; computed once for each subplan."""
+
+    def _decide(self, plan: Plan) -> bool:
+        match plan:
+            case Delta() | Values():
+                return True
+            case Materialised():
+                return plan.few
+            case Aggregate(_, keys) if not keys:
+                return True
+            case Top(_, _, limit) if limit is not None:
+                return True
+            case Filter() | Project() | Generate() | Negate() | Net() | Support() | Rows() | Distinct():
+                return self(plan.input)
+            case Tally() | Aggregate() | Window() | Top():
+                return self(plan.input)
+            case UnionAll(parts):
+                return all(self(part) for part in parts)
+            case SetOp(left, _):
+                return self(left)
+            case Join():
+                return self._is_small_join(plan)
+            case _:
+                return False
+
+    def _is_small_join(self, plan: Join) -> bool:
+        left, right = self(plan.left), self(plan.right)
+        match plan.kind:
+            case "inner":
+                # Without an equality, one small side still meets every row of the other.
+                return (left and right) or ((left or right) and bool(equalities(plan)))
+            case "semi":
+                return left or (right and bool(equalities(plan)))
+            case "left" | "anti":
+                return left
+            case "full":
+                return left and right
+
+
+def equalities(join: Join) -> list[tuple[str, Scalar, Scalar]]:
+    """What a join's condition equates, and how: a value of the left with a value of the right."""
+    return equality_pairs(join.on, set(join.left.names), set(join.right.names))
+
+
+def equates_right_columns(join: Join) -> bool:
+    """Whether all columns of the right are equated: rows that differ then have no matching row in common.
+
+    Where values are converted, they may: both '1' and '01' equal 1.
+    """
+    plain = {there for op, _, there in equalities(join) if op != "~="}
+    return {Ref(name) for name in join.right.names} <= plain
+
+
+def has_distinct_rows(plan: Plan) -> bool:
+    """Whether no two rows of a plan are equal, as far as its shape says."""
+    match plan:
+        case Distinct() | Support() | Aggregate() | Tally():
+            return True
+        case Project(Aggregate(_, keys) | Tally(_, keys), items):
+            return {Ref(name) for name, _ in keys} <= {scalar for _, scalar in items}
+        case _:
+            return False
+
+
+def equality_pairs(condition: Scalar, left: Set[str], right: Set[str]) -> list[tuple[str, Scalar, Scalar]]:
+    """The values that a condition equates between two sets of columns."""
+    found: list[tuple[str, Scalar, Scalar]] = []
+    for part in conjuncts(condition):
+        match part:
+            case Call("=" | "<=>" | "~=" as op, (one, two)):
+                ones, twos = set(refs(one)), set(refs(two))
+                if ones and twos and ones <= left and twos <= right:
+                    found.append((op, one, two))
+                elif ones and twos and ones <= right and twos <= left:
+                    found.append((op, two, one))
+            case _:
+                pass
+    return found

@@ -1,0 +1,1 @@
+"""Computing small changes in this process."""

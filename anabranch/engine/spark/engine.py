@@ -1,0 +1,583 @@
+"""The engine on Spark: reads Parquet files, runs statements, writes Parquet files.
+
+All of it also works over Spark Connect: no JVM objects, no RDDs, no SparkContext.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    IntegerType,
+    LongType,
+    NullType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from anabranch.engine.base import Checksum, FileWithDeletes, Frame
+from anabranch.engine.render.dialect import SPARK
+from anabranch.engine.spark.error_translation import translate_errors
+from anabranch.engine.spark.expressions import (
+    NOT_NULL_MARK,
+    PICK,
+    nested_null_condition,
+    new_value_columns,
+    path_spellings,
+    pick_new_value,
+    quote_name,
+    to_comparable,
+)
+from anabranch.engine.spark.schemas import check_storable, field_id_metadata, spark_schema
+from anabranch.engine.spark.session import configure_session, start_session
+from anabranch.errors import (
+    InvalidQuery,
+    UnknownColumn,
+)
+from anabranch.events import Observer
+from anabranch.names import WEIGHT
+from anabranch.paths import normalise_path
+from anabranch.schema import Schema, Type, has_floats, has_map
+
+INSERT, DELETE, UPDATE = 1, 2, 3
+_FILE, _POSITION, _ACTION = "__file", "__position", "__action"
+_DELETED_IN, _DELETED_AT = "file_path", "pos"
+_NUMBER, _PLACE = "__number", "__place"
+
+# Types that a round trip through Arrow keeps.
+_HELD = (
+    NumericType,
+    StringType,
+    BooleanType,
+    BinaryType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+    NullType,
+)
+
+
+class SparkEngine:
+    """Runs on the session it is given, or starts a local one when it is first needed."""
+
+    dialect = SPARK
+
+    def __init__(
+        self,
+        session: SparkSession | None,
+        *,
+        zone: str,
+        observer: Observer,
+        options: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._given = session
+        self._options = options
+        self._zone = zone
+        self._observer = observer
+        self._lock = threading.Lock()
+        self._ready: SparkSession | None = None
+        self._own = False
+        self._statements = 0
+
+    @property
+    def statements(self) -> int:
+        """How many statements Spark has run for this lake."""
+        return self._statements
+
+    def _count_statement(self) -> None:
+        with self._lock:
+            self._statements += 1
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started and set up."""
+        with self._lock:
+            if self._ready is None:
+                session, self._own = (self._given, False) if self._given is not None else self._start()
+                configure_session(session, self._zone, warn=self._given is not None)
+                self._ready = session
+            return self._ready
+
+    @property
+    def is_started(self) -> bool:
+        """Whether anything has needed Spark yet."""
+        return self._ready is not None
+
+    def _start(self) -> tuple[SparkSession, bool]:
+        """A session, and whether it is this engine's own."""
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active, False
+        return start_session(self._options, self._observer), True
+
+    def stop(self) -> None:
+        """Stop the session if this engine started it."""
+        with self._lock:
+            if self._own and self._ready is not None:
+                self._ready.stop()
+            self._ready = None
+            self._own = False
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def is_own_frame(self, value: object) -> bool:
+        """Whether a value is a Spark DataFrame, classic or Connect."""
+        return isinstance(value, DataFrame)
+
+    def schema_of(self, frame: Frame, *, hidden: bool = False) -> Schema:
+        """The schema of a frame; unnamed or unsupported columns are errors."""
+        with translate_errors():
+            return Schema.from_json(frame.schema.jsonValue(), hidden=hidden)
+
+    def types_of(self, frame: Frame) -> Mapping[str, str]:
+        """The types of a frame's columns, as Spark names them."""
+        with translate_errors():
+            return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+    def compute_checksum(self, frame: Frame, schema: Schema) -> Checksum:
+        """How many rows a frame has, and a number that is the same for the same rows in any order.
+
+        Floating point columns are left out: sums in another order differ in the last digits.
+        """
+        with translate_errors():
+            exact = [
+                to_comparable(F.col(quote_name(c.name)), c.type) for c in schema if not has_floats(c.type)
+            ]
+            hashed = F.xxhash64(*exact) if exact else F.lit(0)
+            total = F.sum(hashed.cast("decimal(38,0)")).cast("string")
+            self._count_statement()
+            row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
+            return Checksum(row["n"], row["s"])
+
+    def count_differences(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
+        """How many rows, as bags, are only in the left frame, and how many only in the right."""
+        with translate_errors():
+            names = self._columns(schema)
+            weighted = [
+                frame.select(*names, F.lit(weight).cast("bigint").alias(WEIGHT))
+                for frame, weight in ((left, 1), (right, -1))
+            ]
+            net = self._net(weighted[0].unionAll(weighted[1]), schema, WEIGHT)
+            weight = F.col(WEIGHT)
+            self._count_statement()
+            row = net.agg(
+                F.sum(F.when(weight > 0, weight)).alias("l"), F.sum(F.when(weight < 0, -weight)).alias("r")
+            ).collect()[0]
+            return row["l"] or 0, row["r"] or 0
+
+    def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
+        """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
+        with translate_errors():
+            naive = {f.name for f in table.schema if pa.types.is_timestamp(f.type) and f.type.tz is None}
+            if like is not None:
+                schema = like.schema
+            elif naive or not table.num_rows:
+                schema = self._infer_spark_schema(table, naive)
+            else:
+                schema = None
+            return self.session.createDataFrame(table, schema)
+
+    def _infer_spark_schema(self, table: Any, naive: set[str]) -> StructType:
+        """The types that Spark takes Arrow data for.
+
+        Left to itself, it takes a timestamp without a zone for one in the session's; and over Connect it
+        knows no types without rows.
+        """
+        row = pa.table([pa.nulls(1, field.type) for field in table.schema], names=table.column_names)
+        return StructType(
+            [
+                StructField(field.name, TimestampNTZType()) if field.name in naive else field
+                for field in self.session.createDataFrame(row).schema.fields
+            ]
+        )
+
+    def collect(self, frame: Frame) -> Any | None:
+        """The rows of a frame as Arrow data, computed now; None if they are too many, or Arrow would
+        change their types."""
+        with translate_errors():
+            if not all(isinstance(field.dataType, _HELD) for field in frame.schema.fields):
+                return None
+            self._count_statement()
+            try:
+                return frame.toArrow()
+            except PySparkException as error:
+                # More rows than estimated, and more than the driver accepts: Spark stops by itself.
+                if "maxResultSize" not in str(error):
+                    raise
+                return None
+
+    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> Frame:
+        """The rows of files; with `positions` also `__file` and `__position`."""
+        whole = [file.path for file in files if not file.deletes]
+        if len(whole) == len(files):
+            return self._scan_paths(whole, schema, positions=positions)
+        with translate_errors():
+            marked: dict[tuple[str, ...], list[str]] = {}
+            for file in files:
+                if file.deletes:
+                    marked.setdefault(file.deletes, []).append(file.path)
+            parts = [self._scan_paths(whole, schema, positions=positions)] if whole else []
+            parts += [
+                self._scan_with_deletes(paths, deletes, schema, positions=positions)
+                for deletes, paths in marked.items()
+            ]
+            return reduce(DataFrame.unionAll, parts)
+
+    def _scan_with_deletes(
+        self, paths: Sequence[str], deletes: Sequence[str], schema: Schema, *, positions: bool
+    ) -> DataFrame:
+        """The rows of files without those that position delete files list.
+
+        The position deletes are few beside the rows, and are broadcast. The join hashes by position alone;
+        the file is compared only where the position matches. So the file's condition must not be an
+        equation, or Spark would hash by both. A path that wasn't asked for fails the read, since deleted
+        rows would come back otherwise.
+        """
+        rows = self._scan_paths(paths, schema, positions=True)
+        numbers = {path: number for number, path in enumerate(sorted(paths))}
+        known = pa.table({_DELETED_IN: list(numbers), _NUMBER: pa.array(numbers.values(), pa.int64())})
+        kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
+        marks = self._read_parquet(deletes, kind).join(F.broadcast(self.from_arrow(known)), _DELETED_IN)
+        marks = marks.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
+        shown = [
+            (spelling, numbers[normalise_path(path)])
+            for path in rows.inputFiles()
+            for spelling in path_spellings(path)
+            if normalise_path(path) in numbers
+        ]
+        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE)))
+        spelled = F.create_map(*[F.lit(part) for pair in sorted(shown) for part in pair])
+        number = F.coalesce(F.try_element_at(spelled, F.col(_FILE)), unknown.cast("int"))
+        same_file = (number <= F.col(_NUMBER)) & (number >= F.col(_NUMBER))
+        same_row = (F.col(_POSITION) == F.col(_PLACE)) & same_file
+        kept = rows.join(F.broadcast(marks), same_row, "left_anti")
+        return kept if positions else kept.select(*self._columns(schema))
+
+    def _scan_paths(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
+        frame = self._read_parquet(paths, spark_schema(schema))
+        if not positions:
+            return frame
+        if not paths:
+            return frame.withColumns(
+                {_FILE: F.lit(None).cast("string"), _POSITION: F.lit(None).cast("bigint")}
+            )
+        return frame.select(
+            *[F.col(quote_name(name)) for name in schema.names],
+            F.col("_metadata.file_path").alias(_FILE),
+            F.col("_metadata.row_index").alias(_POSITION),
+        )
+
+    def _columns(self, schema: Schema) -> list[SparkColumn]:
+        self.session  # noqa: B018  (classic Spark can't name a column before it runs)
+        return [F.col(quote_name(name)) for name in schema.names]
+
+    def _read_parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
+        with translate_errors():
+            if not paths:
+                return self._empty_frame(schema)
+            return self.session.read.schema(schema).parquet(*paths)
+
+    def _empty_frame(self, schema: StructType) -> DataFrame:
+        """A frame that Spark knows to be empty: what is joined to it isn't read, and no worker starts."""
+        session = self.session  # columns need a session
+        columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
+        return session.range(0).select(*columns).filter(F.lit(False))
+
+    def run_query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
+        """Run a statement in which `{placeholder}` stands for a relation."""
+        with translate_errors():
+            if not relations:
+                return self.session.sql(template.replace("{{", "{").replace("}}", "}"))
+            frame = self.session.sql(template, **relations)
+            frame.schema  # noqa: B018  (Connect analyses only when asked; errors should be raised at once)
+            return frame
+
+    # -- changes ------------------------------------------------------------------------------
+
+    def net_change(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
+    ) -> Frame:
+        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
+        return self._net(self._union_weighted(plus, minus, weighted, schema, "_weight"), schema, "_weight")
+
+    def change_rows(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
+    ) -> Frame:
+        """The same rows with their weight in `__weight`; added up only where some may cancel."""
+        together = self._union_weighted(plus, minus, weighted, schema, WEIGHT)
+        return self._net(together, schema, WEIGHT) if minus or weighted else together
+
+    def _union_weighted(
+        self,
+        plus: Sequence[FileWithDeletes],
+        minus: Sequence[FileWithDeletes],
+        weighted: Sequence[str],
+        schema: Schema,
+        name: str,
+    ) -> DataFrame:
+        names = self._columns(schema)
+        parts: list[DataFrame] = []
+        for files, weight in ((plus, 1), (minus, -1)):
+            if files:
+                rows = self.scan(files, schema)
+                parts.append(rows.select(*names, F.lit(weight).cast("bigint").alias(name)))
+        if weighted:
+            parts.append(self._read_change_files(weighted, schema).select(*names, F.col(WEIGHT).alias(name)))
+        with translate_errors():
+            if not parts:
+                fields = [*spark_schema(schema).fields, StructField(name, LongType())]
+                return self._empty_frame(StructType(fields))
+            return reduce(DataFrame.unionAll, parts)
+
+    def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
+        with translate_errors():
+            total = F.sum(name).alias(name)
+            maps = [column for column in schema if has_map(column.type)]
+            if not maps:
+                net = rows.groupBy(*self._columns(schema)).agg(total)
+            else:
+                # Grouping by a map, Spark turns NULLs in it into zeros (when it sorts the map).
+                keys = [
+                    to_comparable(F.col(quote_name(c.name)), c.type).alias(f"__key_{i}")
+                    for i, c in enumerate(schema)
+                ]
+                firsts = [F.first(F.col(quote_name(c.name))).alias(c.name) for c in schema]
+                net = rows.groupBy(*keys).agg(*firsts, total).select(*schema.names, name)
+            return net.filter(F.col(name) != 0)
+
+    def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
+        with translate_errors(table=table):
+            weight = F.col(WEIGHT) if WEIGHT in frame.columns else F.lit(1)
+            columns = [
+                F.col(quote_name(field.name)).cast(field.dataType).alias(field.name)
+                for field in spark_schema(schema).fields
+            ]
+            return frame.select(*columns, weight.cast("bigint").alias(WEIGHT))
+
+    def locate_rows(self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema) -> Frame:
+        """File and position of the stored rows that change files delete.
+
+        Of equal rows as many as the weight says. The change is small beside what is stored, and is
+        broadcast.
+        """
+        with translate_errors():
+            names = self._columns(schema)
+            keys = [f"__key_{place}" for place in range(len(schema))]
+            shown = [to_comparable(F.col(quote_name(c.name)), c.type) for c in schema]
+            aliased = [value.alias(key) for value, key in zip(shown, keys, strict=True)]
+            gone = self._read_change_files(changes, schema).filter(F.col(WEIGHT) < 0).select(*names, WEIGHT)
+            gone = gone.select(
+                *[value.alias(f"{key}_") for value, key in zip(shown, keys, strict=True)], WEIGHT
+            )
+            rows = self.scan(live, schema, positions=True).select(*aliased, _FILE, _POSITION)
+            same = reduce(lambda a, b: a & b, (F.col(key).eqNullSafe(F.col(f"{key}_")) for key in keys))
+            found = rows.join(F.broadcast(gone), same, "inner")
+            order = Window.partitionBy(*keys).orderBy(_FILE, _POSITION)
+            numbered = found.select(
+                _FILE, _POSITION, WEIGHT, F.row_number().over(order).cast("bigint").alias("__number")
+            )
+            return numbered.filter(F.col("__number") <= -F.col(WEIGHT)).select(_FILE, _POSITION)
+
+    def rows_with_keys(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
+        """The stored rows that agree in all keys with a row of a small frame, which is broadcast.
+
+        An upsert keeps its incoming rows whether or not they match. Spark can't broadcast the kept side of
+        such an outer join, and would shuffle all stored rows instead.
+        """
+        with translate_errors():
+            names = [f"__key_{place}" for place in range(len(keys))]
+            wanted = incoming.select(
+                *[F.col(quote_name(key)).alias(name) for key, name in zip(keys, names, strict=True)]
+            )
+            same = [F.col(quote_name(key)) == F.col(name) for key, name in zip(keys, names, strict=True)]
+            return stored.join(F.broadcast(wanted), reduce(lambda a, b: a & b, same), "left_semi")
+
+    def with_change_type(self, weighted: Frame) -> Frame:
+        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
+        with translate_errors():
+            times = F.explode(F.sequence(F.lit(1), F.abs(F.col("_weight")).cast("int"))).alias("__time")
+            kind = F.when(F.col("_weight") > 0, F.lit("insert")).otherwise(F.lit("delete"))
+            return weighted.withColumn("_change_type", kind).select("*", times).drop("_weight", "__time")
+
+    def _read_change_files(self, paths: Sequence[str], schema: Schema) -> DataFrame:
+        hidden = [
+            StructField(WEIGHT, LongType()),
+            StructField(_FILE, StringType()),
+            StructField(_POSITION, LongType()),
+        ]
+        return self._read_parquet(paths, StructType([*spark_schema(schema).fields, *hidden]))
+
+    def change_from_actions(self, frame: Frame, schema: Schema, table: str) -> Frame:
+        """From actions per row to weighted rows: an update is one deleted and one inserted row."""
+        declared = spark_schema(schema)
+        with translate_errors(table=table):
+            given = {field.name: field for field in frame.schema.fields}
+            names = [new_value_columns(i, given) for i in range(len(schema))]
+            for column, candidates in zip(schema, names, strict=True):
+                for name in candidates:
+                    check_storable(given[name], column, table)
+            wide = StructType(
+                [
+                    *declared.fields,
+                    StructField(_FILE, StringType()),
+                    StructField(_POSITION, LongType()),
+                    StructField(_ACTION, IntegerType()),
+                    *(
+                        StructField(name, field.dataType)
+                        for field, candidates in zip(declared.fields, names, strict=True)
+                        for name in candidates
+                    ),
+                    *(StructField(name, IntegerType()) for name in given if name.startswith(PICK)),
+                ]
+            )
+            typed = frame.to(wide)
+            old = F.struct(
+                *[F.col(quote_name(name)).alias(name) for name in schema.names],
+                F.lit(-1).cast("bigint").alias(WEIGHT),
+                F.col(_FILE),
+                F.col(_POSITION),
+            )
+            new = F.struct(
+                *[
+                    self._check_not_null(
+                        pick_new_value(i, names[i]), column.type, column.nullable, f"{table}.{column.name}"
+                    ).alias(column.name)
+                    for i, column in enumerate(schema)
+                ],
+                F.lit(1).cast("bigint").alias(WEIGHT),
+                F.lit(None).cast("string").alias(_FILE),
+                F.lit(None).cast("bigint").alias(_POSITION),
+            )
+            action = F.col(_ACTION)
+            rows = (
+                F.when(action == UPDATE, F.array(old, new))
+                .when(action == DELETE, F.array(old))
+                .otherwise(F.array(new))
+            )
+            return typed.select(F.explode(rows).alias("row")).select("row.*")
+
+    def rows_after_rewrite(
+        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
+    ) -> Frame:
+        """The rows of touched files without the positions in `gone`, and those that changes add."""
+        names = self._columns(schema)
+        with translate_errors():
+            if not changes:
+                return self.scan(touched, schema)
+            come = self._read_change_files(changes, schema).filter(F.col(WEIGHT) > 0)
+            times = F.explode(F.sequence(F.lit(1), F.col(WEIGHT).cast("int"))).alias("__time")
+            added = come.select(*names, times).select(*names)
+            if not touched:
+                return added
+            taken = (
+                self._read_change_files(gone, schema)
+                .filter(F.col(_FILE).isNotNull())
+                .select(_FILE, _POSITION)
+            )
+            rows = self.scan(touched, schema, positions=True)
+            kept = rows.join(taken, [_FILE, _POSITION], "left_anti").select(*names)
+            return added.unionAll(kept)
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
+        """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
+        with translate_errors(table=table):
+            if by_position:
+                if len(frame.columns) != len(schema):
+                    raise InvalidQuery(
+                        f'"{table}" has {len(schema)} columns, the query gives {len(frame.columns)}'
+                    )
+                frame = frame.toDF(*schema.names)
+            for name in frame.columns:
+                if schema.find(name) is None:
+                    raise UnknownColumn(
+                        f'"{table}" has no column {ascii(name)[:60]}',
+                        hint="its columns are " + ", ".join(schema.names[:20]) + ".",
+                    )
+            for field in frame.schema.fields:
+                if (column := schema.find(field.name)) is not None:
+                    check_storable(field, column, table)
+            typed = frame.to(spark_schema(schema))
+            return typed.select(
+                *[
+                    self._check_not_null(
+                        F.col(quote_name(c.name)), c.type, c.nullable, f"{table}.{c.name}"
+                    ).alias(c.name)
+                    for c in schema
+                ]
+            )
+
+    def rename_columns(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
+        """A frame whose columns get these names, in order."""
+        with translate_errors():
+            if len(frame.columns) != len(columns):
+                raise InvalidQuery(
+                    f'{len(columns)} columns of "{table}" are named, the query gives {len(frame.columns)}'
+                )
+            return frame.toDF(*columns)
+
+    def _check_not_null(self, value: SparkColumn, kind: Type, nullable: bool, path: str) -> SparkColumn:
+        conditions = [] if nullable else [value.isNull()]
+        if (inside := nested_null_condition(value, kind)) is not None:
+            conditions.append(inside)
+        if not conditions:
+            return value
+        wrong = reduce(lambda a, b: a | b, conditions)
+        return F.when(F.coalesce(wrong, F.lit(False)), F.raise_error(F.lit(NOT_NULL_MARK + path))).otherwise(
+            value
+        )
+
+    def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:
+        """Write a frame as Parquet files into a new folder (`schema` None: as it is)."""
+        with translate_errors():
+            if schema is not None:
+                stored = spark_schema(schema, stored=True)
+                frame = frame.select(
+                    *[
+                        F.col(quote_name(field.name))
+                        .cast(field.dataType)
+                        .alias(field.name, metadata=field_id_metadata(field_ids.get(field.name)))
+                        for field in stored.fields
+                    ]
+                )
+            self._count_statement()
+            writer = frame.write.option("compression", "zstd")
+            writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
+
+    def materialise(self, frame: Frame, folder: str, *, few: bool) -> Frame:
+        """The rows of a frame, computed once: kept in memory if few, else written to a new folder."""
+        with translate_errors():
+            if few and (held := self.collect(frame)) is not None:
+                return self.from_arrow(held, frame)
+            # Parquet has no columns without a type.
+            untyped = {f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)}
+            written = frame.withColumns({name: F.col(quote_name(name)).cast("boolean") for name in untyped})
+            self.write(written, folder, None, {})
+            read = self.session.read.schema(written.schema).parquet(folder)
+            return read.withColumns({name: F.lit(None) for name in untyped})

@@ -1,1 +1,0 @@
-"""Who reads whom: the graph of stream tables, and what its shape says about refreshing them."""

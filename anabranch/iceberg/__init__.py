@@ -1,0 +1,1 @@
+"""The files of the lake's own tables: Parquet data, position deletes, change files, Iceberg metadata."""

@@ -1,0 +1,1 @@
+"""Maintenance of a lake: expire versions, sweep files, compact tables."""

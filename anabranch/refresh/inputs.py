@@ -1,0 +1,273 @@
+"""What a refresh reads: tables at both ends of an interval, and what changed in between.
+
+A table is either as committed, or staged: changed by this very refresh, and not yet visible to anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from anabranch.algebra.plan import Delta, IntervalEnd, Scan, StoredResult
+from anabranch.connection.lake_context import LakeContext
+from anabranch.delta.single_partition import RelationFacts
+from anabranch.engine.base import Frame
+from anabranch.engine.local.interpret import Keyed
+from anabranch.engine.local.lookup import Limits, look_up
+from anabranch.engine.local.values import key_values
+from anabranch.iceberg.change_files import ChangeFile, SignedFiles
+from anabranch.iceberg.live_rows import LiveRows
+from anabranch.iceberg.parquet_files import FileRef, check_files
+from anabranch.iceberg.position_deletes import DeletedPositions
+from anabranch.iceberg.read_rows import read_rows
+from anabranch.iceberg.small_changes import HELD_BYTES, count_net_rows, read_small_change
+from anabranch.names import WEIGHT, TableName
+from anabranch.read.scan_tables import list_change_files, list_live_files
+from anabranch.schema import Schema, has_floats, has_map
+from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.write.working_table import WorkingTable
+
+FEW_BYTES = 32 << 20
+"""Parquet bytes of changes that joins may broadcast."""
+ONE_TASK_BYTES = 4 << 20
+"""Parquet bytes that one task reads as fast as several do, their own cost counted."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The tables that a refresh reads, as of two lake versions."""
+
+    context: LakeContext
+    since: LakeVersion
+    until: LakeVersion
+    staged: Mapping[TableName, WorkingTable] = field(default_factory=dict)
+    computed: Mapping[TableName, Frame] = field(default_factory=dict)
+    """Tables that aren't stored, as frames."""
+    large: set[TableName] = field(default_factory=set)
+    """Tables whose change was too large for memory."""
+    _found: dict[TableName, tuple[list[ChangeFile], Schema]] = field(default_factory=dict)
+
+    @cached_property
+    def _position_deletes(self) -> DeletedPositions:
+        """The position deletes of data files."""
+        return DeletedPositions(self.context.warehouse, self.context.columns.marks)
+
+    def changed_tables(self, tables: frozenset[TableName]) -> frozenset[str]:
+        """The tables whose rows may differ between the two lake versions."""
+        return frozenset(str(table) for table in tables if self._has_changed(table))
+
+    def _has_changed(self, name: TableName) -> bool:
+        if (table := self.staged.get(name)) is not None and table.pieces:
+            return True
+        before, after = self._interval(name)
+        return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
+
+    def _interval(self, name: TableName) -> tuple[TableVersion, TableVersion]:
+        """The committed versions at both ends; what is staged comes on top of the later one."""
+        if (table := self.staged.get(name)) is not None:
+            return self.since.versions.get(name, table.version), table.version
+        return self.since.version(name), self.until.version(name)
+
+    def estimate_sizes(
+        self, changed: frozenset[str], read: frozenset[TableName], stored: WorkingTable | None = None
+    ) -> RelationFacts | None:
+        """The known sizes of a statement's inputs; None if their changes are too large to broadcast."""
+        paths = [piece.path for name in changed for piece in self._change_files(TableName.parse(name))[0]]
+        size = sum(self.context.warehouse.read_size(path) for path in paths)
+        if size > FEW_BYTES:
+            return None
+        return RelationFacts(
+            changes=size <= ONE_TASK_BYTES,
+            stored=stored is not None and _table_bytes(stored) <= ONE_TASK_BYTES,
+            tables=frozenset(str(name) for name in read if self._size(name) <= ONE_TASK_BYTES),
+            exact=frozenset(found for name in changed for found in self._exact_columns(name)),
+        )
+
+    def _exact_columns(self, name: str) -> Iterator[tuple[str, str]]:
+        """The columns whose equal values are interchangeable: no floats (-0.0), no maps."""
+        for column in self._change_files(TableName.parse(name))[1]:
+            if not has_floats(column.type) and not has_map(column.type):
+                yield name, column.name
+
+    def _size(self, name: TableName) -> int:
+        """Bytes of a table's files, at the larger of both ends."""
+        if (table := self.staged.get(name)) is not None:
+            return _table_bytes(table)
+        ends = {version.snapshot_id: version for version in self._interval(name)}
+        return max(
+            sum(file.size for file in list_live_files(self.context, version)) for version in ends.values()
+        )
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether every change that was read fits into memory."""
+        return not self.large
+
+    def count_changed_rows(self, changed: frozenset[str]) -> int:
+        """How many weighted rows the changes of these tables have before any cancel; from footers alone."""
+        live = LiveRows(self.context.warehouse)
+        pieces = [piece for name in changed for piece in self._change_files(TableName.parse(name))[0]]
+        return sum(live.count(piece) for piece in pieces)
+
+    def count_net_changed_rows(self, changed: frozenset[str]) -> int:
+        """The same without rows that cancel, as where a table was replaced by mostly the same rows.
+
+        Tables too large to be compared in this process count every deleted and every inserted row.
+        """
+        return sum(self._count_net_changes(name) for name in changed)
+
+    def _count_net_changes(self, name: str) -> int:
+        pieces, schema = self._change_files(TableName.parse(name))
+        if {"+", "-"} <= {piece.sign for piece in pieces}:
+            net = count_net_rows(
+                self.context.warehouse, SignedFiles.from_change_files(pieces), schema.visible
+            )
+            if net is not None:
+                return net
+        return self.count_changed_rows(frozenset({name}))
+
+    def scan_leaf(self, leaf: Scan | Delta) -> Frame:
+        """The rows that a leaf of a plan stands for."""
+        name = TableName.parse(leaf.table)
+        if name in self.computed:
+            return self.computed[name]
+        if isinstance(leaf, Delta):
+            return self._scan_change(name, leaf)
+        return self._scan(*self._files(leaf))
+
+    def _files(self, scan: Scan) -> tuple[Collection[FileRef], Schema]:
+        """The files of a table at one end of the interval, and their schema."""
+        name = TableName.parse(scan.table)
+        table = self.staged.get(name)
+        if table is not None and scan.at is not IntervalEnd.SINCE:
+            return table.live_files().values(), table.schema
+        before, after = self._interval(name)
+        version = before if scan.at is IntervalEnd.SINCE else after
+        return list_live_files(self.context, version), version.schema
+
+    def has_many(self, scan: Scan, most: int) -> bool:
+        """Whether a table has more rows than `most`, or more bytes than are read in this process."""
+        if TableName.parse(scan.table) in self.computed:
+            return True
+        files, _ = self._files(scan)
+        return sum(file.rows for file in files) > most or sum(file.size for file in files) > ONE_TASK_BYTES
+
+    def count_leaf_rows(self, leaf: Scan | StoredResult, own: WorkingTable) -> int:
+        """How many rows a leaf has; `own` is the table that is being refreshed."""
+        return sum(file.rows for file in self._files_of_leaf(leaf, own)[0])
+
+    def read_arrow(self, leaf: Scan | Delta | StoredResult, own: WorkingTable) -> Any | None:
+        """The rows of a leaf as Arrow data, in its order of columns; None if they can't be read locally.
+
+        `own` is the table that is being refreshed. A change has its weights in one more column.
+        """
+        wanted = [name for _, name in leaf.columns]
+        if not wanted:
+            return None
+        if isinstance(leaf, Delta):
+            found = self._read_small_change(TableName.parse(leaf.table), leaf, HELD_BYTES)
+            return None if found is None else found.select([*wanted, WEIGHT])
+        files, schema = self._files_of_leaf(leaf, own)
+        check_files(self.context.warehouse, files)
+        return read_rows(self.context.warehouse, list(files), _narrow_schema(schema, leaf)).select(wanted)
+
+    def look_up_rows(
+        self, leaf: Scan | StoredResult, keys: Mapping[str, Keyed], own: WorkingTable, most: int
+    ) -> Any | None:
+        """The rows of a leaf with one of the values in every key column; None if that reads too much."""
+        wanted = [name for _, name in leaf.columns]
+        if not keys or (isinstance(leaf, Scan) and TableName.parse(leaf.table) in self.computed):
+            return None
+        files, schema = self._files_of_leaf(leaf, own)
+        values = {name: key_values(schema, name, keyed) for name, keyed in keys.items()}
+        check_files(self.context.warehouse, files)
+        found = look_up(
+            self.context.warehouse,
+            self.context.columns,
+            list(files),
+            _narrow_schema(schema, leaf),
+            values,
+            deleted=self._position_deletes,
+            limits=Limits(rows=most, size=self.context.lookup_bytes),
+        )
+        return None if found is None else found.select(wanted)
+
+    def _files_of_leaf(
+        self, leaf: Scan | StoredResult, own: WorkingTable
+    ) -> tuple[Collection[FileRef], Schema]:
+        return self._files(leaf) if isinstance(leaf, Scan) else (own.live_files().values(), own.schema)
+
+    def count_rows(self, name: TableName) -> int:
+        """How many rows a table has at the later lake version; 0 for one that isn't stored."""
+        if (table := self.staged.get(name)) is not None:
+            return sum(file.rows for file in table.live_files().values())
+        return 0 if name in self.computed else self.until.version(name).rows
+
+    def scan_visible_rows(self, name: TableName) -> Frame:
+        """The visible rows of a table, as of the later lake version."""
+        if (table := self.staged.get(name)) is not None:
+            return self._scan(table.live_files().values(), table.schema.visible)
+        version = self.until.version(name)
+        return self._scan(list_live_files(self.context, version), version.schema.visible)
+
+    def scan_stored_rows(self, table: WorkingTable) -> Frame:
+        """The rows of a table as this refresh has changed it so far, hidden columns included."""
+        return self._scan(table.live_files().values(), table.schema)
+
+    def _scan(self, files: Iterable[FileRef], schema: Schema) -> Frame:
+        ordered = sorted(files, key=lambda file: file.path)
+        check_files(self.context.warehouse, ordered)
+        return self.context.engine.scan(ordered, schema)
+
+    def _scan_change(self, name: TableName, leaf: Delta) -> Frame:
+        here = self._read_small_change(name, leaf)
+        if here is not None:
+            return self.context.engine.from_arrow(here)
+        self.large.add(name)
+        pieces, schema = self._change_files(name)
+        signed = SignedFiles.from_change_files(pieces)
+        return self.context.engine.change_rows(
+            signed.plus, signed.minus, signed.weighted, _narrow_schema(schema, leaf)
+        )
+
+    def _read_small_change(self, name: TableName, leaf: Delta, most: int | None = None) -> Any | None:
+        pieces, schema = self._change_files(name)
+        check_files(self.context.warehouse, pieces)
+        return read_small_change(
+            self.context.warehouse, SignedFiles.from_change_files(pieces), _narrow_schema(schema, leaf), most
+        )
+
+    def _change_files(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
+        if name not in self._found:
+            self._found[name] = self._list_change_files(name)
+        return self._found[name]
+
+    def _list_change_files(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
+        pieces, schema = self._list_committed_changes(name)
+        if (table := self.staged.get(name)) is not None:
+            return [*pieces, *table.pieces], table.schema
+        return pieces, schema
+
+    def _list_committed_changes(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
+        before, after = self._interval(name)
+        if before == after:
+            return [], after.schema
+        if before.table_id != after.table_id:
+            # Another table took the name: all rows of the old one are deleted, all of the new one inserted.
+            gone = [
+                ChangeFile("-", file.path, file.deletes) for file in list_live_files(self.context, before)
+            ]
+            return gone + list_change_files(self.context, None, after), after.schema
+        return list_change_files(self.context, before, after), after.schema
+
+
+def _narrow_schema(schema: Schema, leaf: Scan | Delta | StoredResult) -> Schema:
+    """Only the columns that are read: rows that differ in others cancel early."""
+    wanted = {own for _, own in leaf.columns}
+    return Schema(tuple(column for column in schema if column.name in wanted))
+
+
+def _table_bytes(table: WorkingTable) -> int:
+    return sum(file.size for file in table.live_files().values())

@@ -1,0 +1,1 @@
+"""Running SQL statements against a lake."""

@@ -1,1 +1,0 @@
-"""Where rows live: Parquet files under Iceberg metadata."""

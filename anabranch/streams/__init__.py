@@ -1,0 +1,1 @@
+"""The domain, without I/O: stream tables, who reads whom, groups, cycles, gates, watermarks, fuses, holds."""

@@ -1,0 +1,51 @@
+"""Changes that the benchmarks make to TPC-H's tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+import anabranch as ab
+from bench import duckdb_peer
+from tests.tpch.rounds import KEYS, Round, apply_round, contents_of, every_table, refresh_functions
+
+ORDERS = {"orders": "o_orderkey", "lineitem": "l_orderkey"}
+
+
+def change_orders(lake: ab.Lake, number: int, count: int) -> int:
+    """TPC-H's refresh functions: some orders come with their lines, as many go; how many rows that is.
+
+    Only the orders that take part are read, so that it works at any scale.
+    """
+    return _apply_changes(lake, _draw_orders(lake, number, count))
+
+
+def count_share_of_orders(lake: ab.Lake, share: float) -> int:
+    """How many orders that share is."""
+    with duckdb_peer.open_connection(lake, ["orders"]) as connection:
+        (count,) = connection.sql("SELECT count(*) FROM orders").fetchall()[0]
+    return max(1, round(count * share))
+
+
+def change_every_table(lake: ab.Lake, number: int, share: float) -> int:
+    """A share of each of the eight tables changes at once; how many rows that is."""
+    return _apply_changes(lake, every_table(contents_of(lake, KEYS), number, share))
+
+
+def _apply_changes(lake: ab.Lake, drawn: Round) -> int:
+    apply_round(lake, drawn)
+    return drawn.rows
+
+
+def _draw_orders(lake: ab.Lake, number: int, count: int) -> Round:
+    with duckdb_peer.open_connection(lake, ORDERS) as connection:
+        known = np.unique(connection.sql("SELECT o_orderkey FROM orders").fetchnumpy()["o_orderkey"])
+        chance = np.random.default_rng([number])
+        # The last one is there to be counted on from: new orders get the keys above it.
+        drawn = np.union1d(chance.choice(known[:-1], 2 * count, replace=False), known[-1:])
+        connection.register("drawn", pa.table({"key": drawn}))
+        contents = {
+            table: connection.sql(f"SELECT * FROM {table} SEMI JOIN drawn ON {key} = key").to_arrow_table()
+            for table, key in ORDERS.items()
+        }
+    return refresh_functions(contents, number, 0.5)

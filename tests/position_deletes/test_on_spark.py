@@ -1,0 +1,128 @@
+"""Rows that are marked as gone, read and written by Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import anabranch as ab
+from anabranch.refresh.verify import Verified
+from tests.consistency.bags import bag_of, check_history
+from tests.position_deletes.forced import delete_files, elsewhere, live_files, marked, marking_always
+
+pytestmark = pytest.mark.spark
+ROWS = 400
+
+
+@pytest.fixture
+def lake(tmp_path: Path, spark: SparkSession) -> Iterator[ab.Lake]:
+    """A lake whose location Spark spells in its own way, and in which Spark does all the work."""
+    place = tmp_path / "a b+ü'(~);=&$,@!"
+    with ab.connect(place, spark=spark, driver_rewrite_bytes=0) as opened, marking_always():
+        opened.create_table("t", "id BIGINT, word STRING, tags ARRAY<STRING>, facts MAP<STRING, INT>")
+        for half in np.split(np.arange(ROWS), 2):
+            opened.insert("t", [row(int(number)) for number in half])
+        yield opened
+
+
+def row(number: int, word: str | None = None) -> dict[str, object]:
+    return {
+        "id": number,
+        "word": word or f"w{number % 7}",
+        "tags": [str(number), None],
+        "facts": {"n": number, "none": None},
+    }
+
+
+def agree(lake: ab.Lake, name: str = "t") -> Counter[tuple[object, ...]]:
+    """A table's ids and words, if Spark, Arrow and pyiceberg see the same rows."""
+    columns = ["id", "word"]
+    held = bag_of(lake.arrow(name).select(columns))
+    assert held == bag_of(elsewhere(lake, name).select(columns))
+    assert held == Counter(tuple(found) for found in lake.table(name).select(*columns).collect())
+    assert lake.table(name).count() == held.total()
+    assert {info.name: info.rows for info in lake.tables()}[name] == held.total()
+    return held
+
+
+def test_updates_deletes_and_merges_mark_rows_and_spark_leaves_them_out(lake):
+    since = lake.lsn
+    lake.delete("t", "id % 50 = 0")
+    lake.update("t", {"word": "'new'"}, "id % 50 = 1")
+    lake.update("t", {"word": "'newer'"}, "id % 50 = 1 OR id % 50 = 0")
+    lake.merge("t", [row(2, "two"), row(1000, "far")], on=["id"])
+    held = agree(lake)
+    assert marked(lake, "t") == 8 + 8 + 8 + 1
+    assert len(delete_files(lake, "t")) == 1
+    expected = Counter({(number, f"w{number % 7}"): 1 for number in range(ROWS) if number % 50 > 1})
+    expected += Counter({(number, "newer"): 1 for number in range(ROWS) if number % 50 == 1})
+    expected -= Counter({(2, "w2"): 1})
+    expected += Counter({(2, "two"): 1, (1000, "far"): 1})
+    assert held == expected
+    weights = [found["_weight"] for found in lake.changes("t", since).collect()]
+    assert (weights.count(1), weights.count(-1)) == (8 + 2, 16 + 1)
+    assert lake.table("t", as_of=since).count() == ROWS
+    lake.compact("t")
+    assert marked(lake, "t") == 0
+    assert agree(lake) == held
+    assert lake.changes("t", since).count() == len(weights)
+
+
+def test_what_is_read_of_a_table_with_marks_is_read_by_position(lake):
+    lake.delete("t", "id IN (3, 205)")
+    found = lake.sql(
+        "SELECT tags, facts, id FROM t WHERE id BETWEEN 2 AND 4 OR id BETWEEN 204 AND 206 ORDER BY id"
+    )
+    assert [(one.id, one.tags[0], one.facts["n"]) for one in found.collect()] == [
+        (number, str(number), number) for number in (2, 4, 204, 206)
+    ]
+    assert lake.sql("SELECT count(*) AS n FROM t").first().n == ROWS - 2
+
+
+def test_a_truncation_after_marks_removes_what_was_left(lake):
+    lake.delete("t", "id < 100")
+    since = lake.lsn
+    lake.truncate("t")
+    found = lake.changes("t", since).collect()
+    assert {one["id"] for one in found} == set(range(100, ROWS))
+    assert {one["_weight"] for one in found} == {-1}
+
+
+@pytest.mark.rotating(2)
+@pytest.mark.parametrize("mode", ["differential", "immediate"])
+def test_a_stream_table_over_marks_marks_its_own_rows(lake, mode):
+    lake.create_stream_table("s", "SELECT id, word, tags FROM t WHERE id % 2 = 0", refresh_mode=mode)
+    first = {file.path for file in live_files(lake, "s")}
+    for number in (2, 4):
+        lake.update("t", {"word": f"'v{number}'"}, f"id % 100 = {number} OR id = 6")
+        lake.delete("t", f"id = {number + 100}")
+        if mode == "differential":
+            lake.refresh_stream_table("s")
+        assert lake.verify("s") == Verified(0, 0)
+        agree(lake, "s")
+    assert marked(lake, "s") > 0
+    assert first <= {file.path for file in live_files(lake, "s")}
+
+
+@pytest.mark.slow
+def test_a_large_table_is_marked_without_being_forced(place, spark):
+    ids = np.arange(1_000_000)
+    with ab.connect(place, spark=spark) as lake:
+        lake.create_table("t", "id BIGINT, word STRING, x DOUBLE")
+        rows = pa.table({"id": ids, "word": pa.array(ids).cast(pa.string()), "x": np.sin(ids)})
+        lake.insert("t", rows)
+        (before,) = live_files(lake, "t")
+        lake.update("t", {"word": "'new'"}, "id % 1000 = 7")
+        assert {file.path: file.marked for file in live_files(lake, "t")}[before.path] == ids.size // 1000
+        assert lake.sql("SELECT count(*) AS n FROM t WHERE word = 'new'").first().n == ids.size // 1000
+        assert lake.table("t").count() == ids.size
+        lake.update("t", {"word": "'newer'"}, "id % 1000 < 60")
+        assert marked(lake, "t") == 0
+        assert lake.table("t").count() == ids.size
+        check_history(lake, "t", neighbours=True)
