@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 from typing import Literal as OneOf
 
 from anabranch.algebra.scalar import Scalar, refs
@@ -31,15 +31,13 @@ class IntervalEnd(Enum):
     UNTIL = 1
 
 
-N = TypeVar("N", bound=type)
+N = TypeVar("N")
 
 
 @dataclass_transform(frozen_default=True)
-def node(kind: N) -> N:
-    """A frozen dataclass that computes its hash once: plans are often compared and used as keys."""
-    made: Any = dataclass(frozen=True)(kind)
-    made.__hash__ = lambda self: self._hash
-    return cast(N, made)
+def node(kind: type[N]) -> type[N]:
+    """A frozen dataclass that compares and hashes as `Node` does."""
+    return dataclass(frozen=True, eq=False)(kind)
 
 
 @node
@@ -66,9 +64,44 @@ class Node:
     def _names(self) -> tuple[str, ...]:
         raise NotImplementedError
 
+    def __eq__(self, other: object) -> bool:
+        return _are_equal(self, other) if isinstance(other, Node) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
     @cached_property
     def _hash(self) -> int:
+        """Computed once: plans are often compared and used as keys."""
         return hash((type(self).__name__, *(getattr(self, field.name) for field in fields(self))))
+
+
+def _are_equal(one: Node, other: Node) -> bool:
+    """Whether two plans have the same structure, in time linear in the number of their distinct nodes.
+
+    Subplans are shared, so a comparison that follows every path takes exponential time; and they nest
+    deeper than Python recurses.
+    """
+    compared: set[tuple[int, int]] = set()
+    pending: list[tuple[Any, Any]] = [(one, other)]
+    while pending:
+        left, right = pending.pop()
+        if left is right:
+            continue
+        if isinstance(left, Node):
+            if (id(left), id(right)) in compared:
+                continue
+            if type(left) is not type(right) or left._hash != right._hash:
+                return False
+            compared.add((id(left), id(right)))
+            pending.extend((getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
+        elif isinstance(left, tuple) and isinstance(right, tuple):
+            if len(left) != len(right):
+                return False
+            pending.extend(zip(left, right, strict=True))
+        elif left != right:
+            return False
+    return True
 
 
 # -- leaves ---------------------------------------------------------------------------------------

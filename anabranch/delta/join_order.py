@@ -157,7 +157,9 @@ def _probe_plans(plan: Plan, wanted: Callable[[Join], bool]) -> dict[Plan, Seque
     alike: dict[tuple[Plan, Scalar], list[Join]] = {}
     for join in joins:
         alike.setdefault((at_until(join.right), join.on), []).append(join)
-    group = {join: number for number, members in enumerate(alike.values()) for join in members}
+    group: dict[Plan, int] = {
+        join: number for number, members in enumerate(alike.values()) for join in members
+    }
     below = [
         {group[part] for join in members for side in join.inputs for part in subplans(side) if part in group}
         for members in alike.values()
