@@ -27,7 +27,6 @@ from anabranch.names import TableName
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from anabranch.inspect.activity import SchedulerInfo
     from anabranch.inspect.cycles import CycleStatus
     from anabranch.inspect.definition import StreamTableInfo
     from anabranch.inspect.dependency_tree import DependencyTree
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from anabranch.inspect.groups import DiamondGroupMember, RefreshGroupInfo
     from anabranch.inspect.health import Check
     from anabranch.inspect.history import RefreshRecord
+    from anabranch.inspect.leading_scheduler import SchedulerInfo
     from anabranch.inspect.settings import SettingInfo
     from anabranch.inspect.sources import SourceInfo
     from anabranch.ledger.pulse import Pulse

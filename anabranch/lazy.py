@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from anabranch.iceberg.input_rows import make_rereadable
-    from anabranch.inspect.activity import read_lake_pulse, read_leading_scheduler
     from anabranch.inspect.cycles import read_cycle_status
     from anabranch.inspect.definition import describe_stream_table
     from anabranch.inspect.dependency_tree import build_dependency_tree
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from anabranch.inspect.groups import list_diamond_groups, list_refresh_groups
     from anabranch.inspect.health import run_health_checks
     from anabranch.inspect.history import read_refresh_history
+    from anabranch.inspect.leading_scheduler import read_lake_pulse, read_leading_scheduler
     from anabranch.inspect.settings import list_settings
     from anabranch.inspect.sources import list_sources
     from anabranch.inspect.verify import verify_stream_table
@@ -90,8 +90,8 @@ OPERATIONS = {
     "read_cycle_status": "anabranch.inspect.cycles",
     "read_fuse_status": "anabranch.inspect.fuses",
     "read_lake_graph": "anabranch.inspect.graph_data",
-    "read_lake_pulse": "anabranch.inspect.activity",
-    "read_leading_scheduler": "anabranch.inspect.activity",
+    "read_lake_pulse": "anabranch.inspect.leading_scheduler",
+    "read_leading_scheduler": "anabranch.inspect.leading_scheduler",
     "read_refresh_history": "anabranch.inspect.history",
     "refresh_stream_table": "anabranch.schedule.manual_refresh",
     "reset_fuse": "anabranch.lifecycle.fuse",

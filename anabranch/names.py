@@ -99,7 +99,7 @@ class TableName:
                 )
 
     @property
-    def parts(self) -> tuple[str, str]:
+    def as_tuple(self) -> tuple[str, str]:
         """Namespace and table."""
         return (self.namespace, self.table)
 

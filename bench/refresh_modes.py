@@ -110,7 +110,7 @@ def _create_stream_tables(lake: ab.Lake, name: str, text: str, modes: tuple[str,
     context = lake._context
     differential = TableName.parse(stream_name(name, "differential"))
     definition = lake._definitions.get(differential, text, "differential", context.catalog.lake_version())
-    strategy = " + ".join(piece.maintained.strategy for piece in definition.pieces)  # type: ignore[union-attr]
+    strategy = " + ".join(piece.maintained.strategy for piece in definition.stored_tables)  # type: ignore[union-attr]
     print(f"  {name} is kept by {strategy}", flush=True)
     return strategy
 

@@ -136,8 +136,8 @@ def scalar_text(scalar: Scalar) -> str:
             return f"{name}({_list(args)})"
         case Cast(value, kind, quietly):
             return f"{'try_cast' if quietly else 'cast'}({scalar_text(value)} as {kind})"
-        case Verbatim(pieces):
-            return "`" + "".join(p if isinstance(p, str) else p.name for p in pieces) + "`"
+        case Verbatim(fragments):
+            return "`" + "".join(p if isinstance(p, str) else p.name for p in fragments) + "`"
 
 
 def _parenthesise(scalar: Scalar) -> str:

@@ -65,7 +65,7 @@ class Cast:
 class Verbatim:
     """The user's own text, split where it names a column. Only Spark can run it."""
 
-    pieces: tuple[str | Ref, ...]
+    fragments: tuple[str | Ref, ...]
 
 
 Scalar = Ref | Literal | Call | Function | Cast | Verbatim
@@ -119,8 +119,8 @@ def children(scalar: Scalar) -> tuple[Scalar, ...]:
             return args
         case Cast(value, _):
             return (value,)
-        case Verbatim(pieces):
-            return tuple(piece for piece in pieces if isinstance(piece, Ref))
+        case Verbatim(fragments):
+            return tuple(fragment for fragment in fragments if isinstance(fragment, Ref))
         case _:
             return ()
 
@@ -146,18 +146,18 @@ def replace_refs(scalar: Scalar, change: Callable[[Ref], Scalar]) -> Scalar:
             return Function(name, tuple(replace_refs(arg, change) for arg in args))
         case Cast(value, kind, quietly):
             return Cast(replace_refs(value, change), kind, quietly)
-        case Verbatim(pieces):
-            return Verbatim(tuple(_replace_text_ref(piece, change) for piece in pieces))
+        case Verbatim(fragments):
+            return Verbatim(tuple(_replace_text_ref(fragment, change) for fragment in fragments))
         case _:
             return scalar
 
 
-def _replace_text_ref(piece: str | Ref, change: Callable[[Ref], Scalar]) -> str | Ref:
-    if isinstance(piece, str):
-        return piece
-    changed = change(piece)
+def _replace_text_ref(fragment: str | Ref, change: Callable[[Ref], Scalar]) -> str | Ref:
+    if isinstance(fragment, str):
+        return fragment
+    changed = change(fragment)
     if not isinstance(changed, Ref):
-        raise ValueError(f"{piece.name} stands in text that only a column can stand in")
+        raise ValueError(f"{fragment.name} stands in text that only a column can stand in")
     return changed
 
 

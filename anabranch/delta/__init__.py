@@ -30,7 +30,7 @@ from anabranch.delta.affected_keys import (
     change_of_top,
     change_of_window,
 )
-from anabranch.delta.exact_aggregate import Exact, change_of_exact_aggregate
+from anabranch.delta.inner_aggregate import Exact, change_of_inner_aggregate
 from anabranch.delta.inner_join import change_of_inner_join
 from anabranch.delta.leaves import change_of_scan, change_of_values
 from anabranch.delta.linear import change_of_filter, change_of_generate, change_of_project, change_of_union
@@ -75,7 +75,7 @@ def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
                 return (
                     change_of_aggregate(part, change)
                     if state is None
-                    else change_of_exact_aggregate(part, state, change)
+                    else change_of_inner_aggregate(part, state, change)
                 )
             case Distinct():
                 return change_of_distinct(part, change)

@@ -36,7 +36,7 @@ from anabranch.algebra.plan import (
 from anabranch.algebra.plan_text import INDENT, node_text, scalar_text
 from anabranch.algebra.scalar import Ref, Scalar
 from anabranch.delta.aggregate_state import exact_state
-from anabranch.delta.exact_aggregate import Exact
+from anabranch.delta.inner_aggregate import Exact
 from anabranch.delta.maintenance_plan import MaintenancePlan, Types
 from anabranch.delta.small_subplans import equalities
 

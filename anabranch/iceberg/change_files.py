@@ -24,7 +24,7 @@ from anabranch.iceberg.warehouse import Warehouse
 
 CHANGES = "anabranch.changes"
 ATTEMPT = "anabranch.attempt"
-MAX_INLINE_PIECES = 50
+MAX_INLINE_CHANGE_FILES = 50
 """More change files than that are listed in a file of their own, so that table metadata stays small."""
 
 Sign = Literal["+", "-", "~"]
@@ -40,11 +40,11 @@ class ChangeFile:
     """Position delete files: the rows that they delete are not part of the change."""
 
 
-def write_change_summary(warehouse: Warehouse, pieces: Iterable[ChangeFile], side_file: str) -> str:
+def write_change_summary(warehouse: Warehouse, files: Iterable[ChangeFile], side_file: str) -> str:
     """The summary's text for a commit with these change files; many are listed in `side_file` instead."""
-    listed = [[piece.sign, piece.path, *([list(piece.deletes)] if piece.deletes else [])] for piece in pieces]
+    listed = [[file.sign, file.path, *([list(file.deletes)] if file.deletes else [])] for file in files]
     text = json.dumps({"pieces": listed}, separators=(",", ":"))
-    if len(listed) <= MAX_INLINE_PIECES:
+    if len(listed) <= MAX_INLINE_CHANGE_FILES:
         return text
     warehouse.write_bytes(side_file, text.encode())
     return json.dumps({"file": side_file}, separators=(",", ":"))
@@ -61,7 +61,7 @@ def read_changes_between(
     steps = None if since is None else _snapshots_between(metadata, since, until)
     if steps is None:
         return _compare_file_lists(reader, metadata, since, until, name)
-    return [piece for snapshot in steps for piece in read_snapshot_changes(reader, metadata, snapshot, name)]
+    return [file for snapshot in steps for file in read_snapshot_changes(reader, metadata, snapshot, name)]
 
 
 def _snapshots_between(
@@ -103,15 +103,15 @@ class SignedFiles:
         return bool(self.plus or self.minus or self.weighted)
 
     @classmethod
-    def from_change_files(cls, pieces: Sequence[ChangeFile]) -> SignedFiles:
+    def from_change_files(cls, files: Sequence[ChangeFile]) -> SignedFiles:
         """All change files but those that cancel: a file added and removed, in either order, unchanged."""
-        rows = [(piece.sign, (piece.path, piece.deletes)) for piece in pieces]
+        rows = [(file.sign, (file.path, file.deletes)) for file in files]
         net = Counter(file for sign, file in rows if sign == "+")
         net.subtract(Counter(file for sign, file in rows if sign == "-"))
         return cls(
             tuple(ChangeFile("+", *file) for file, weight in net.items() for _ in range(weight)),
             tuple(ChangeFile("-", *file) for file, weight in net.items() for _ in range(-weight)),
-            tuple(piece.path for piece in pieces if piece.sign == "~"),
+            tuple(file.path for file in files if file.sign == "~"),
         )
 
 
@@ -133,11 +133,11 @@ def read_summary_files(warehouse: Warehouse, snapshot: Snapshot, name: str) -> l
     text = None if summary is None else summary.additional_properties.get(CHANGES)
     if text is None:
         return []
-    pieces = [
-        path for piece in _read_change_summary(warehouse, text, name) for path in (piece.path, *piece.deletes)
+    files = [
+        path for file in _read_change_summary(warehouse, text, name) for path in (file.path, *file.deletes)
     ]
     side = json.loads(text).get("file")
-    return [*pieces, side] if side else pieces
+    return [*files, side] if side else files
 
 
 def _read_change_summary(warehouse: Warehouse, text: str, name: str) -> list[ChangeFile]:
@@ -153,7 +153,7 @@ def _read_change_summary(warehouse: Warehouse, text: str, name: str) -> list[Cha
 def _read_foreign_changes(
     reader: TableReader, metadata: TableMetadata, snapshot: Snapshot, name: str
 ) -> list[ChangeFile]:
-    pieces = []
+    files = []
     io = reader.warehouse.io
     with translate_read_errors(f'a manifest of "{name}"'):
         manifests = snapshot.manifests(io)
@@ -173,7 +173,7 @@ def _read_foreign_changes(
         return _compare_file_lists(reader, metadata, snapshot.parent_snapshot_id, snapshot.snapshot_id, name)
     for entry in entries:
         if entry.status == ManifestEntryStatus.ADDED:
-            pieces.append(ChangeFile("+", entry.data_file.file_path))
+            files.append(ChangeFile("+", entry.data_file.file_path))
         elif entry.status == ManifestEntryStatus.DELETED:
-            pieces.append(ChangeFile("-", entry.data_file.file_path))
-    return sorted(pieces)
+            files.append(ChangeFile("-", entry.data_file.file_path))
+    return sorted(files)

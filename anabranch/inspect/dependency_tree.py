@@ -129,14 +129,14 @@ def _nodes(
     def node(name: TableName) -> TreeNode:
         below = sorted(next_to(name))
         if name in seen and below:
-            return TreeNode(str(name), _marks(name, streams, gates), repeated=True)
+            return TreeNode(str(name), _annotations(name, streams, gates), repeated=True)
         seen.add(name)
-        return TreeNode(str(name), _marks(name, streams, gates), tuple(map(node, below)))
+        return TreeNode(str(name), _annotations(name, streams, gates), tuple(map(node, below)))
 
     return tuple(map(node, roots))
 
 
-def _marks(name: TableName, streams: Streams, gates: Gates) -> tuple[str, ...]:
+def _annotations(name: TableName, streams: Streams, gates: Gates) -> tuple[str, ...]:
     stream = streams.get(name)
     if stream is None:
         return ("source", "gated") if name in gates else ("source",)

@@ -150,7 +150,10 @@ def _explain_definition(
     types = _column_types(context, definition, lake_version)
     planned = split_hidden_state(lowered.plan, lowered.columns, str(definition.name))
     loops = [_recursive_part(looped, frozenset({looped.loop.table})) for looped in definition.loops]
-    kept = [_stored_part(piece, kept, types) for piece, kept in zip(planned, definition.pieces, strict=True)]
+    kept = [
+        _stored_part(piece, kept, types)
+        for piece, kept in zip(planned, definition.stored_tables, strict=True)
+    ]
     stored = [*loops, *kept]
     return Explanation(_sorted_names(definition.tables), tuple(stored), lowered.notices)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from anabranch.connection.lake_context import LakeContext
-from anabranch.inspect.activity import read_leading_scheduler
+from anabranch.inspect.leading_scheduler import read_leading_scheduler
 from anabranch.ledger.database_info import DatabaseInfo, read_database_info
 from anabranch.ledger.stream_tables import read_streams
 from anabranch.listing import Listing

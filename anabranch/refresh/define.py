@@ -86,7 +86,7 @@ class Definition:
     query: Query
     """The text itself, for Spark."""
     lowered: LoweredQuery
-    pieces: tuple[StoredTable, ...]
+    stored_tables: tuple[StoredTable, ...]
     """What is stored, in the order of computation: hidden state, then the result."""
     loops: tuple[StoredRecursiveTable, ...] = ()
     """Recursions inside of the query, stored too: they are computed before the other tables."""
@@ -99,13 +99,13 @@ class Definition:
     @property
     def result(self) -> StoredTable:
         """The stored table that people see."""
-        return self.pieces[-1]
+        return self.stored_tables[-1]
 
     @property
     def schemas(self) -> dict[TableName, Schema]:
         """The tables that are stored, the one that people see last."""
         loops = {looped.table: looped.schema for looped in self.loops}
-        return loops | {kept.table: kept.schema for kept in self.pieces}
+        return loops | {kept.table: kept.schema for kept in self.stored_tables}
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -122,9 +122,9 @@ def define(context: LakeContext, name: TableName, text: str, lake_version: LakeV
     for looped in loops:
         check_recursion(looped.loop)
     kept: list[StoredTable] = []
-    for piece in split_hidden_state(lowered.plan, lowered.columns, str(name)):
-        kept.append(_define_stored_table(context, piece, empty))
-        empty[piece.table] = context.engine.scan([], kept[-1].schema)
+    for state in split_hidden_state(lowered.plan, lowered.columns, str(name)):
+        kept.append(_define_stored_table(context, state, empty))
+        empty[state.table] = context.engine.scan([], kept[-1].schema)
     query = parse_query(text)
     if not loops:
         # Spark supports recursion only in part, and ends it by its own limits.
@@ -210,16 +210,16 @@ def _run_query_text(
     return sources.context.engine.run_query(definition.query.template, relations)
 
 
-def _define_stored_table(context: LakeContext, piece: HiddenState, empty: Mapping[str, Frame]) -> StoredTable:
+def _define_stored_table(context: LakeContext, state: HiddenState, empty: Mapping[str, Frame]) -> StoredTable:
     def types(plan: Plan) -> Mapping[str, str]:
         return context.engine.types_of(run_plan_over_frames(context, plan, plan.names, empty))
 
-    kept = plan_maintenance(piece.plan, piece.columns, types)
+    kept = plan_maintenance(state.plan, state.columns, types)
     schema = context.engine.schema_of(
         run_plan_over_frames(context, kept.stored, kept.columns, empty), hidden=True
     )
     _check_maps(kept, schema, {name: context.engine.types_of(frame) for name, frame in empty.items()})
-    return StoredTable(TableName.parse(piece.table), kept, schema)
+    return StoredTable(TableName.parse(state.table), kept, schema)
 
 
 def _check_maps(kept: MaintenancePlan, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:

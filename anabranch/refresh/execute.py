@@ -67,7 +67,7 @@ def run_full_refresh(
             context, [looped], tables, Sources(context, lake_version, lake_version, staged), say
         )
         staged[looped.table] = tables[looped.table]
-    for kept in definition.pieces:
+    for kept in definition.stored_tables:
         frame = compute_contents(definition, kept, Sources(context, lake_version, lake_version, staged))
         counts = replace_rows(context, tables[kept.table], frame)
         staged[kept.table] = tables[kept.table]
@@ -94,7 +94,7 @@ def run_differential_refresh(
         if changed := sources.changed_tables(looped.reads):
             update_recursive_tables(context, [looped], tables, sources, changed, say)
         staged[looped.table] = tables[looped.table]
-    for kept in definition.pieces:
+    for kept in definition.stored_tables:
         table = tables[kept.table]
         sources = Sources(context, since, until, staged)
         counts = _maintain_table(context, kept, table, sources)

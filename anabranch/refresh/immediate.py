@@ -38,7 +38,7 @@ def stage_immediate_tables(
     with context.catalog.database.begin_read() as connection:
         streams = read_immediate_streams(connection)
     same = SameImmediateTables(frozenset(stream.table_id for stream in streams.values()))
-    written = {table.name: table for table in tables if table.pieces or table.new or table.dropped}
+    written = {table.name: table for table in tables if table.change_files or table.new or table.dropped}
     if not streams or not written:
         return ImmediateUpdates(checks=(same,))
     quiet = replace(context, observer=ignore_event)

@@ -59,7 +59,7 @@ class Sources:
         return frozenset(str(table) for table in tables if self._has_changed(table))
 
     def _has_changed(self, name: TableName) -> bool:
-        if (table := self.staged.get(name)) is not None and table.pieces:
+        if (table := self.staged.get(name)) is not None and table.change_files:
             return True
         before, after = self._interval(name)
         return (before.table_id, before.snapshot_id) != (after.table_id, after.snapshot_id)
@@ -74,7 +74,7 @@ class Sources:
         self, changed: frozenset[str], read: frozenset[TableName], stored: WorkingTable | None = None
     ) -> RelationFacts | None:
         """The known sizes of a statement's inputs; None if their changes are too large to broadcast."""
-        paths = [piece.path for name in changed for piece in self._change_files(TableName.parse(name))[0]]
+        paths = [file.path for name in changed for file in self._change_files(TableName.parse(name))[0]]
         size = sum(self.context.warehouse.read_size(path) for path in paths)
         if size > FEW_BYTES:
             return None
@@ -108,8 +108,8 @@ class Sources:
     def count_changed_rows(self, changed: frozenset[str]) -> int:
         """How many weighted rows the changes of these tables have before any cancel; from footers alone."""
         live = LiveRows(self.context.warehouse)
-        pieces = [piece for name in changed for piece in self._change_files(TableName.parse(name))[0]]
-        return sum(live.count(piece) for piece in pieces)
+        files = [file for name in changed for file in self._change_files(TableName.parse(name))[0]]
+        return sum(live.count(file) for file in files)
 
     def count_net_changed_rows(self, changed: frozenset[str]) -> int:
         """The same without rows that cancel, as where a table was replaced by mostly the same rows.
@@ -119,11 +119,9 @@ class Sources:
         return sum(self._count_net_changes(name) for name in changed)
 
     def _count_net_changes(self, name: str) -> int:
-        pieces, schema = self._change_files(TableName.parse(name))
-        if {"+", "-"} <= {piece.sign for piece in pieces}:
-            net = count_net_rows(
-                self.context.warehouse, SignedFiles.from_change_files(pieces), schema.visible
-            )
+        files, schema = self._change_files(TableName.parse(name))
+        if {"+", "-"} <= {file.sign for file in files}:
+            net = count_net_rows(self.context.warehouse, SignedFiles.from_change_files(files), schema.visible)
             if net is not None:
                 return net
         return self.count_changed_rows(frozenset({name}))
@@ -226,17 +224,17 @@ class Sources:
         if here is not None:
             return self.context.engine.from_arrow(here)
         self.large.add(name)
-        pieces, schema = self._change_files(name)
-        signed = SignedFiles.from_change_files(pieces)
+        files, schema = self._change_files(name)
+        signed = SignedFiles.from_change_files(files)
         return self.context.engine.change_rows(
             signed.plus, signed.minus, signed.weighted, _narrow_schema(schema, leaf)
         )
 
     def _read_small_change(self, name: TableName, leaf: Delta, most: int | None = None) -> Any | None:
-        pieces, schema = self._change_files(name)
-        check_files(self.context.warehouse, pieces)
+        files, schema = self._change_files(name)
+        check_files(self.context.warehouse, files)
         return read_small_change(
-            self.context.warehouse, SignedFiles.from_change_files(pieces), _narrow_schema(schema, leaf), most
+            self.context.warehouse, SignedFiles.from_change_files(files), _narrow_schema(schema, leaf), most
         )
 
     def _change_files(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
@@ -245,10 +243,10 @@ class Sources:
         return self._found[name]
 
     def _list_change_files(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
-        pieces, schema = self._list_committed_changes(name)
+        files, schema = self._list_committed_changes(name)
         if (table := self.staged.get(name)) is not None:
-            return [*pieces, *table.pieces], table.schema
-        return pieces, schema
+            return [*files, *table.change_files], table.schema
+        return files, schema
 
     def _list_committed_changes(self, name: TableName) -> tuple[list[ChangeFile], Schema]:
         before, after = self._interval(name)

@@ -53,7 +53,7 @@ def read_assignments(cursor: Cursor, name: TableName, alias: str | None, *stops:
 def _assigned_column(parts: tuple[str, ...], name: TableName, alias: str | None) -> str:
     """The column that `column`, `table.column` or `namespace.table.column` names."""
     folded = tuple(part.lower() for part in parts)
-    qualifiers = [(alias.lower(),)] if alias else [(name.table,), name.parts]
+    qualifiers = [(alias.lower(),)] if alias else [(name.table,), name.as_tuple]
     if len(parts) == 1 or folded[:-1] in qualifiers:
         return parts[-1]
     field = ".".join(parts)

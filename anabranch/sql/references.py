@@ -79,7 +79,7 @@ def find_references(tree: exp.Expr, sql: SqlText) -> References:
         if isinstance(node, exp.Table):
             _check_clauses(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            first = _find_lexeme(_parts(node)[0], sql, starts)
+            first = _find_lexeme(_identifiers(node)[0], sql, starts)
             if not node.args.get("db") and node.name.lower() in scope:
                 ctes.add(first.start)
             else:
@@ -165,7 +165,7 @@ def _check_clauses(node: exp.Table) -> None:
 
 
 def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -> TableReference:
-    parts = _parts(node)
+    parts = _identifiers(node)
     name = table_name(tuple(part.name for part in parts))
     located = [_find_lexeme(part, sql, starts) for part in parts]
     for before, after in itertools.pairwise(located):
@@ -175,7 +175,7 @@ def _table_reference(node: exp.Table, sql: SqlText, starts: dict[int, Lexeme]) -
 
 
 def _column_reference(node: exp.Column, sql: SqlText, starts: dict[int, Lexeme]) -> ColumnReference | None:
-    parts = _parts(node)
+    parts = _identifiers(node)
     if len(parts) + isinstance(node.this, exp.Star) < 3:
         return None
     first, second = (_find_lexeme(part, sql, starts) for part in parts[:2])
@@ -184,7 +184,7 @@ def _column_reference(node: exp.Column, sql: SqlText, starts: dict[int, Lexeme])
 
 def _check_variable(node: exp.Column, relations: frozenset[str]) -> None:
     """`session.x` is a variable of the Spark session, unless something in the query is called so."""
-    names = [part.name.lower() for part in _parts(node)]
+    names = [part.name.lower() for part in _identifiers(node)]
     variable = names[:2] == ["system", "session"] or (len(names) == 2 and names[0] == "session")
     if variable and names[0] not in relations:
         raise UnsupportedStatement(
@@ -199,7 +199,7 @@ def _relation_names(tree: exp.Expr) -> Iterator[str]:
             yield node.alias_or_name.lower()
 
 
-def _parts(node: exp.Table | exp.Column) -> list[exp.Identifier]:
+def _identifiers(node: exp.Table | exp.Column) -> list[exp.Identifier]:
     keys = ("catalog", "db", "this") if isinstance(node, exp.Table) else ("catalog", "db", "table", "this")
     return [part for key in keys if isinstance(part := node.args.get(key), exp.Identifier)]
 

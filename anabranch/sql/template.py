@@ -88,7 +88,7 @@ def _alias_offset(sql: SqlText, name: int) -> int:
 def _column_edits(references: References, visible: frozenset[TableName]) -> list[Edit]:
     """`sales.orders.id` becomes `orders.id`, as the table is now an alias without a namespace."""
     named = visible | {table.name for table in references.tables if not table.aliased}
-    by_parts = {table.parts: table for table in named}
+    by_parts = {table.as_tuple: table for table in named}
     edits: list[Edit] = []
     for column in references.columns:
         table = by_parts.get(column.qualifier)

@@ -141,4 +141,4 @@ def build_digraph(names: list[TableName], edges: Iterable[tuple[int, int]]) -> r
 
 def sort_key(name: TableName) -> str:
     """Text that sorts as names do: no character of a name comes before the one between its parts."""
-    return "\0".join(name.parts)
+    return "\0".join(name.as_tuple)

@@ -40,7 +40,7 @@ class WorkingTable:
     """Files of the base whose position deletes this transaction wrote, or wrote anew."""
     deletes: DeleteFile | None = None
     """The delete file with all position deletes, if this transaction wrote one."""
-    pieces: list[ChangeFile] = field(default_factory=list)
+    change_files: list[ChangeFile] = field(default_factory=list)
     appends_only: bool = True
     compacted: bool = False
 
@@ -68,7 +68,7 @@ class WorkingTable:
         """Whether a commit has anything to say about this table."""
         if self.dropped:
             return self.new is None
-        return self.new is not None or self.compacted or bool(self.pieces)
+        return self.new is not None or self.compacted or bool(self.change_files)
 
     @property
     def folder(self) -> str:
@@ -113,7 +113,7 @@ class WorkingTable:
         """Add rows, in files of their own."""
         for file in files:
             self.added[file.path] = file
-            self.pieces.append(ChangeFile("+", file.path))
+            self.change_files.append(ChangeFile("+", file.path))
 
     def replace(self, gone: Iterable[FileRef], come: Iterable[FileRef], changes: Iterable[str]) -> None:
         """Replace files by rewritten ones; `changes` are the change files."""
@@ -122,7 +122,7 @@ class WorkingTable:
             if self.added.pop(file.path, None) is None:
                 self.removed[file.path] = file
         self.added.update((file.path, file) for file in come)
-        self.pieces.extend(ChangeFile("~", path) for path in changes)
+        self.change_files.extend(ChangeFile("~", path) for path in changes)
 
     def write_position_deletes(self, positions: Mapping[str, Sequence[int]], path: str) -> None:
         """Delete rows of files of the base: a new delete file at `path` lists them and all earlier ones."""
@@ -139,7 +139,7 @@ class WorkingTable:
         live = self.live_files()
         if not live:
             return 0
-        self.pieces.extend(ChangeFile("-", path, live[path].deletes) for path in sorted(live))
+        self.change_files.extend(ChangeFile("-", path, live[path].deletes) for path in sorted(live))
         self.removed.update((path, file) for path, file in live.items() if path not in self.added)
         self.added.clear()
         return sum(file.rows for file in live.values())
@@ -176,12 +176,12 @@ class WorkingTable:
         return [NewVersion(self.version.table_id, self.name, self.schema, expected, staged)]
 
     def _stage_edit(self, attempt: str, file_name: str) -> Staged | None:
-        if not self.pieces and not self.compacted:
+        if not self.change_files and not self.compacted:
             return None
         summary = {ATTEMPT: attempt}
         if not self.appends_only:
             side_file = f"{self.folder}/changes/{file_name}.json"
-            summary[CHANGES] = write_change_summary(self.reader.warehouse, self.pieces, side_file)
+            summary[CHANGES] = write_change_summary(self.reader.warehouse, self.change_files, side_file)
         marked_in = {path for file in self.live_files().values() for path in file.deletes}
         deletes = [self.deletes] if self.deletes is not None and self.deletes.path in marked_in else []
         with translate_read_errors(f'the metadata of "{self.name}"'):

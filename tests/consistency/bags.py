@@ -100,12 +100,14 @@ def _consolidated(weighted: Bag) -> Bag:
 
 def _live(file: FileRef | ChangeFile, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     """A file's rows but those that delete files mark as gone."""
-    marked = {place for path in file.deletes for named, place in _marks(path) if named == file.path}
+    marked = {
+        place for path in file.deletes for named, place in _delete_file_rows(path) if named == file.path
+    }
     return [row for place, row in enumerate(_rows(file.path, columns)) if place not in marked]
 
 
 @lru_cache(maxsize=500)
-def _marks(path: str) -> list[tuple[Any, ...]]:
+def _delete_file_rows(path: str) -> list[tuple[Any, ...]]:
     return _rows(path, ("file_path", "pos"))
 
 

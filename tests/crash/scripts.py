@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anabranch as ab
-from anabranch.iceberg.change_files import MAX_INLINE_PIECES
+from anabranch.iceberg.change_files import MAX_INLINE_CHANGE_FILES
 from tests.crash.model import Model
 
 SCHEMA = "id BIGINT, note STRING"
@@ -56,10 +56,10 @@ def five_tables(verbs: Any) -> None:
     verbs.insert("fresh", [(30, None)])
 
 
-def many_pieces(verbs: Any) -> None:
-    """A change of more pieces than stand in a table's metadata: they go to a file of their own."""
+def many_change_files(verbs: Any) -> None:
+    """A change of more files than stand in a table's metadata: they go to a file of their own."""
     verbs.truncate("orders")
-    for number in range(MAX_INLINE_PIECES):
+    for number in range(MAX_INLINE_CHANGE_FILES):
         verbs.insert("orders", [(number, "x")])
 
 

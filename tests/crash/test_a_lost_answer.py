@@ -252,8 +252,8 @@ def test_the_name_of_an_attempt_never_becomes_a_path(sqlite_spot: Spot):
         model = scripts.prepare(lake)
         for _ in range(2):
             with lake.transaction(attempt=name) as tx:
-                scripts.many_pieces(tx)
-        scripts.many_pieces(model)
+                scripts.many_change_files(tx)
+        scripts.many_change_files(model)
         model.committed(tx.lsn)
         assert lake.committed(name) == lake.lsn
         check_history(lake, model.history)

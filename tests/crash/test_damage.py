@@ -178,7 +178,7 @@ def test_a_lost_list_of_changes_is_reported(sqlite_spot: Spot, harm: str):
     """A commit with many pieces lists them in a file of its own."""
     with sqlite_spot.open() as lake:
         model = scripts.prepare(lake)
-        model.together(lake, scripts.many_pieces)
+        model.together(lake, scripts.many_change_files)
         check_history(lake, model.history)
         version = newest(lake, "orders")
         snapshot = lake._context.reader.read_metadata(version.metadata_location).current_snapshot()

@@ -27,7 +27,7 @@ class Kept:
             kept.table: WorkingTable.create(
                 context.reader, context.clock.new_id(), kept.table, "source", kept.schema
             )
-            for kept in self.definition.pieces
+            for kept in self.definition.stored_tables
         }
         run_full_refresh(context, self.definition, tables, lake_version)
         with lake.transaction() as tx:
@@ -42,12 +42,12 @@ class Kept:
     @property
     def strategies(self) -> tuple[str, ...]:
         """How each stored table is maintained; the query's own comes last."""
-        return tuple(kept.maintained.strategy for kept in self.definition.pieces)
+        return tuple(kept.maintained.strategy for kept in self.definition.stored_tables)
 
     @property
     def computed_anew(self) -> frozenset[TableName]:
         """The sources that every refresh reads in full, because something above them has no keys."""
-        anew = [kept for kept in self.definition.pieces if kept.maintained.strategy == "recompute"]
+        anew = [kept for kept in self.definition.stored_tables if kept.maintained.strategy == "recompute"]
         return self.definition.tables & frozenset(table for kept in anew for table in kept.reads)
 
     def refresh(self, to: int | None = None) -> RowCounts:
@@ -55,7 +55,7 @@ class Kept:
         catalog = self._context.catalog
         since, until = catalog.lake_version(self.lsn), catalog.lake_version(to)
         with self._lake.transaction() as tx:
-            tables = {kept.table: tx.working(kept.table) for kept in self.definition.pieces}
+            tables = {kept.table: tx.working(kept.table) for kept in self.definition.stored_tables}
             counts = run_differential_refresh(self._context, self.definition, tables, since, until)
         self.lsn = until.lsn
         return counts

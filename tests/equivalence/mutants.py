@@ -462,7 +462,7 @@ def _change_as_it_comes(part: Plan, leaf: Scan | Delta) -> Plan:
     return leaf
 
 
-def _pieces(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
+def _with_hidden_state(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
     """The result over state, wrong; queries without state as they are."""
 
     def wrong(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[hidden_state.HiddenState, ...]:
@@ -494,7 +494,7 @@ ROOT, STATE, ORDER, CUTS = (
     f"{DELTA}.join_order",
     f"{DELTA}.materialise",
 )
-GROUPS, ONE_END = f"{DELTA}.exact_aggregate", f"{DELTA}.since_from_until"
+GROUPS, ONE_END = f"{DELTA}.inner_aggregate", f"{DELTA}.since_from_until"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -670,11 +670,13 @@ MUTANTS = [
         CUTS + ":Materialised",
         lambda name, columns, weighted, few: Materialised("step_0", columns, weighted, few),
     ),
-    Mutant("pieces: the state of the wrong end", CHECK + ":split_hidden_state", _pieces(at_since)),
-    Mutant("pieces: filters above are lost", CHECK + ":split_hidden_state", _pieces(_without_filters)),
+    Mutant("pieces: the state of the wrong end", CHECK + ":split_hidden_state", _with_hidden_state(at_since)),
+    Mutant(
+        "pieces: filters above are lost", CHECK + ":split_hidden_state", _with_hidden_state(_without_filters)
+    ),
     Mutant(
         "pieces: columns of the state mixed up",
         CHECK + ":split_hidden_state",
-        _pieces(_state_columns_reversed),
+        _with_hidden_state(_state_columns_reversed),
     ),
 ]

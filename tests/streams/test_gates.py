@@ -48,7 +48,7 @@ def gated(lake: ab.Lake) -> set[str]:
     return {gate.source_table for gate in lake.source_gates() if gate.gated}
 
 
-def held(report: object) -> dict[str, str]:
+def hold_reasons(report: object) -> dict[str, str]:
     return dict(report.held)
 
 
@@ -163,7 +163,7 @@ def test_behind_its_gate_a_source_may_be_dropped_and_made_anew(kept, clock):
     kept.tick()
     kept.create_table("orders", "id BIGINT, region STRING, amount BIGINT, note STRING")
     clock.advance(60)
-    assert set(held(kept.tick())) == {"order_summary", "order_report"}
+    assert set(hold_reasons(kept.tick())) == {"order_summary", "order_report"}
     with kept.transaction() as tx:
         tx.insert("orders", [(9, "west", 9, "new")])
         tx.ungate_source("orders")
@@ -191,7 +191,7 @@ def test_only_what_is_downstream_waits(kept, clock):
     clock.advance(60)
     report = kept.tick()
     assert set(report.refreshed) == {"order_summary", "order_dashboard"}
-    assert set(held(report)) == {"line_summary", "order_report"}
+    assert set(hold_reasons(report)) == {"line_summary", "order_report"}
     assert rows(kept, "order_report") == {(35, 8): 1}
 
 
@@ -212,10 +212,10 @@ def test_two_gates_are_both_named_and_both_must_open(kept, clock):
     clock.advance(60)
     kept.gate_source("orders")
     kept.insert("orders", [(4, "east", 100)])
-    assert held(kept.tick())["order_report"].endswith('; gated too: "orders"')
+    assert hold_reasons(kept.tick())["order_report"].endswith('; gated too: "orders"')
     assert one(kept, "order_report").gated_by_sources == ("order_lines", "orders")
     kept.ungate_source("order_lines")
-    assert 'waits for "orders"' in held(kept.tick())["order_report"]
+    assert 'waits for "orders"' in hold_reasons(kept.tick())["order_report"]
     kept.ungate_source("orders")
     assert "order_report" in kept.tick().refreshed
     assert len(skips(kept, "order_report")) == 1, "one episode, whatever it waited for"
@@ -260,8 +260,8 @@ def test_a_gated_source_under_a_diamond_holds_all_of_it(shop, clock):
     sell(shop, 4)
     clock.advance(60)
     report = shop.tick()
-    assert set(held(report)) == {"by_region", "by_product", "summary"}
-    assert all('"by_region" waits for "other"' in why for why in held(report).values())
+    assert set(hold_reasons(report)) == {"by_region", "by_product", "summary"}
+    assert all('"by_region" waits for "other"' in why for why in hold_reasons(report).values())
     assert {each.name: rows(shop, each.name) for each in shop.status()} == before
     assert one(shop, "by_product").gated_by_sources == ()
     assert '"by_region" waits for "other"' in one(shop, "by_product").held
@@ -283,7 +283,7 @@ def test_members_of_a_diamond_that_move_on_their_own_wait_on_their_own(shop, clo
     clock.advance(60)
     report = shop.tick()
     assert report.refreshed == ("by_region",)
-    assert set(held(report)) == {"by_product", "summary"}
+    assert set(hold_reasons(report)) == {"by_product", "summary"}
 
 
 def test_a_gated_source_under_a_declared_group_holds_all_of_it(kept, clock):
@@ -293,8 +293,8 @@ def test_a_gated_source_under_a_declared_group_holds_all_of_it(kept, clock):
     clock.advance(60)
     report = kept.tick()
     assert report.refreshed == ()
-    assert set(held(report)) == set(PIPELINE)
-    assert '"order_summary" waits for "orders"' in held(report)["line_summary"]
+    assert set(hold_reasons(report)) == set(PIPELINE)
+    assert '"order_summary" waits for "orders"' in hold_reasons(report)["line_summary"]
     kept.ungate_source("orders")
     assert set(kept.tick().refreshed) >= {"line_summary"}
 
@@ -336,7 +336,7 @@ def test_one_that_ignores_gates_is_filled_and_refreshed(etl, clock):
     clock.advance(60)
     report = etl.tick()
     assert report.refreshed == ("progress",)
-    assert set(held(report)) == {"below"}, "what reads it doesn't ignore the gate"
+    assert set(hold_reasons(report)) == {"below"}, "what reads it doesn't ignore the gate"
     (gate,) = etl.source_gates()
     assert gate.affected_stream_tables == ("below",)
     assert one(etl, "progress").gated_by_sources == ()
@@ -350,7 +350,7 @@ def test_it_can_be_told_to_ignore_gates_later_and_to_respect_them_again(kept, cl
     assert kept.tick().refreshed == ("order_summary",)
     kept.alter_stream_table("order_summary", bootstrap_gating="respect")
     clock.advance(60)
-    assert "order_summary" in held(kept.tick())
+    assert "order_summary" in hold_reasons(kept.tick())
 
 
 def test_one_that_ignores_gates_still_waits_with_its_group(shop, clock):
@@ -360,8 +360,8 @@ def test_one_that_ignores_gates_still_waits_with_its_group(shop, clock):
     sell(shop, 4)
     clock.advance(60)
     report = shop.tick()
-    assert set(held(report)) == {"by_region", "by_product", "summary"}
-    assert all('"by_product" waits for "sales"' in why for why in held(report).values())
+    assert set(hold_reasons(report)) == {"by_region", "by_product", "summary"}
+    assert all('"by_product" waits for "sales"' in why for why in hold_reasons(report).values())
     for name in ("by_product", "summary"):
         shop.alter_stream_table(name, bootstrap_gating="ignore")
     assert len(shop.tick().refreshed) == 3
@@ -385,7 +385,7 @@ def test_what_reads_an_immediate_table_waits_for_the_sources_behind_it(etl, cloc
     etl.gate_source("orders")
     etl.insert("orders", [(4, "east", 1)])
     clock.advance(60)
-    assert set(held(etl.tick())) == {"later"}
+    assert set(hold_reasons(etl.tick())) == {"later"}
     assert ("east", 1) in rows(etl, "now")
 
 
@@ -458,7 +458,7 @@ def test_gated_while_a_refresh_runs_that_one_finishes_and_the_next_waits(kept, c
     assert set(kept.tick(observer=meddle).refreshed) == {"order_summary", "order_report"}
     assert rows(kept, "order_report") == {(36, 8): 1}
     clock.advance(60)
-    assert set(held(kept.tick())) == {"order_summary", "order_report"}
+    assert set(hold_reasons(kept.tick())) == {"order_summary", "order_report"}
     assert rows(kept, "order_report") == {(36, 8): 1}
 
 
@@ -477,7 +477,7 @@ def test_gated_between_looking_and_reading_it_waits(kept, clock, watermark):
 
     report = kept.tick(observer=started)
     assert report.refreshed == ()
-    assert set(held(report)) == {"order_summary", "order_report"}
+    assert set(hold_reasons(report)) == {"order_summary", "order_report"}
     assert rows(kept, "order_report") == {(35, 8): 1}
 
 
@@ -504,11 +504,11 @@ def test_gates_come_before_suspension_and_watermarks(kept, clock):
     kept.suspend_stream_table("order_report")
     kept.gate_source("orders")
     clock.advance(60)
-    assert 'waits for "orders", which is gated' in held(kept.tick())["order_report"]
+    assert 'waits for "orders", which is gated' in hold_reasons(kept.tick())["order_report"]
     kept.ungate_source("orders")
-    assert "waits for the first watermark" in held(kept.tick())["order_report"]
+    assert "waits for the first watermark" in hold_reasons(kept.tick())["order_report"]
     kept.drop_watermark_group("pair")
-    assert "is suspended" in held(kept.tick())["order_report"]
+    assert "is suspended" in hold_reasons(kept.tick())["order_report"]
     assert [reason.split()[1] for reason in skips(kept, "order_report")] == ["waits", "waits", "is"]
 
 

@@ -44,7 +44,7 @@ def changed(lake: ab.Lake, clock: ab.ManualClock) -> None:
     clock.advance(60)
 
 
-def held(lake: ab.Lake) -> dict[str, str]:
+def hold_reasons(lake: ab.Lake) -> dict[str, str]:
     return dict(lake.tick().held)
 
 
@@ -235,20 +235,20 @@ def test_as_far_apart_as_is_allowed_is_aligned(etl, clock, lag, waits):
     (group,) = etl.watermark_groups()
     assert (group.aligned, group.lag_seconds) == (not waits, lag.total_seconds())
     changed(etl, clock)
-    assert ("order_report" in held(etl)) is waits
+    assert ("order_report" in hold_reasons(etl)) is waits
 
 
 def test_a_source_without_a_watermark_keeps_the_group_waiting(etl, clock):
     etl.create_watermark_group("pipeline", ["orders", "order_lines"])
     changed(etl, clock)
-    assert held(etl) == {
+    assert hold_reasons(etl) == {
         "order_report": '"order_report" waits for the first watermark of "order_lines", "orders" '
         '(watermark group "pipeline")'
     }
     etl.advance_watermark("orders", MARCH)
-    assert 'first watermark of "order_lines" (' in held(etl)["order_report"]
+    assert 'first watermark of "order_lines" (' in hold_reasons(etl)["order_report"]
     etl.advance_watermark("order_lines", MARCH)
-    assert held(etl) == {}
+    assert hold_reasons(etl) == {}
     assert len(skips(etl, "order_report")) == 1
 
 
@@ -261,13 +261,13 @@ def test_unless_it_is_to_be_left_out(etl, clock):
     )
     etl.create_watermark_group("pipeline", ["orders", "order_lines", "returns"], missing="ignore")
     changed(etl, clock)
-    assert held(etl) == {}
+    assert hold_reasons(etl) == {}
     etl.advance_watermark("orders", MARCH)
     changed(etl, clock)
-    assert held(etl) == {}
+    assert hold_reasons(etl) == {}
     etl.advance_watermark("order_lines", MARCH + HOUR)
     changed(etl, clock)
-    assert set(held(etl)) == {"order_report", "all_three"}
+    assert set(hold_reasons(etl)) == {"order_report", "all_three"}
 
 
 def test_only_the_sources_that_it_reads_count(etl, clock):
@@ -276,10 +276,10 @@ def test_only_the_sources_that_it_reads_count(etl, clock):
     for source in ("orders", "order_lines"):
         etl.advance_watermark(source, MARCH)
     changed(etl, clock)
-    assert held(etl) == {}, "returns has no watermark, and nobody reads it"
+    assert hold_reasons(etl) == {}, "returns has no watermark, and nobody reads it"
     etl.advance_watermark("returns", MARCH + 9 * HOUR)
     changed(etl, clock)
-    assert held(etl) == {}
+    assert hold_reasons(etl) == {}
     (group,) = etl.watermark_groups()
     assert not group.aligned
 
@@ -293,17 +293,17 @@ def test_one_source_may_be_in_two_groups(etl, clock):
     for source, hours in {"orders": 20, "order_lines": 19, "returns": 0}.items():
         etl.advance_watermark(source, MARCH + hours * HOUR)
     changed(etl, clock)
-    assert set(held(etl)) == {"order_report"}
+    assert set(hold_reasons(etl)) == {"order_report"}
     etl.advance_watermark("orders", MARCH + 25 * HOUR)
     etl.advance_watermark("order_lines", MARCH + 25 * HOUR)
     changed(etl, clock)
-    assert set(held(etl)) == {"not_returned"}
+    assert set(hold_reasons(etl)) == {"not_returned"}
 
 
 def test_dropping_the_group_lets_them_go_on(etl, clock):
     etl.create_watermark_group("pipeline", ["orders", "order_lines"])
     changed(etl, clock)
-    assert set(held(etl)) == {"order_report"}
+    assert set(hold_reasons(etl)) == {"order_report"}
     etl.drop_watermark_group("pipeline")
     assert "order_report" in etl.tick().refreshed
     assert (etl.watermark_groups(), etl.watermarks()) == ([], [])
@@ -313,7 +313,7 @@ def test_what_waits_for_watermarks_holds_what_it_is_published_with(etl, clock):
     etl.create_refresh_group("all_of_it", list(PIPELINE))
     etl.create_watermark_group("pipeline", ["orders", "order_lines"])
     changed(etl, clock)
-    assert set(held(etl)) == set(PIPELINE)
+    assert set(hold_reasons(etl)) == set(PIPELINE)
 
 
 def test_a_first_fill_waits_for_watermarks_too(duck_lake):
@@ -332,7 +332,7 @@ def test_ignoring_gates_is_not_ignoring_watermarks(etl, clock):
     etl.alter_stream_table("order_report", bootstrap_gating="ignore")
     etl.create_watermark_group("pipeline", ["orders", "order_lines"])
     changed(etl, clock)
-    assert set(held(etl)) == {"order_report"}
+    assert set(hold_reasons(etl)) == {"order_report"}
 
 
 def test_by_hand_it_is_refreshed_and_says_so(etl):

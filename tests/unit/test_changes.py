@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from anabranch.errors import Damaged
 from anabranch.iceberg.change_files import (
     CHANGES,
-    MAX_INLINE_PIECES,
+    MAX_INLINE_CHANGE_FILES,
     ChangeFile,
     read_changes_between,
     read_snapshot_changes,
@@ -43,7 +43,7 @@ def reader(warehouse: Warehouse) -> SimpleNamespace:
     return SimpleNamespace(warehouse=warehouse)
 
 
-@pytest.mark.parametrize("count", [0, 1, MAX_INLINE_PIECES, MAX_INLINE_PIECES + 1, 500])
+@pytest.mark.parametrize("count", [0, 1, MAX_INLINE_CHANGE_FILES, MAX_INLINE_CHANGE_FILES + 1, 500])
 def test_change_files_are_read_as_they_were_described_however_many(warehouse, count):
     deletes = [(), ("file:///ü/d.parquet",)]
     pieces = [
@@ -58,7 +58,7 @@ def test_change_files_are_read_as_they_were_described_however_many(warehouse, co
     assert [path for path in needed if path != side] == [
         path for piece in pieces for path in (piece.path, *piece.deletes)
     ]
-    assert (side in needed) is (count > MAX_INLINE_PIECES)
+    assert (side in needed) is (count > MAX_INLINE_CHANGE_FILES)
     assert len(text) < 10_000
 
 

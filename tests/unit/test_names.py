@@ -38,7 +38,7 @@ LONGEST = "a" * MAX_NAME_LENGTH
 )
 def test_a_name_is_a_table_or_a_namespace_and_a_table(text, namespace, table, shown):
     name = TableName.parse(text)
-    assert name.parts == (namespace, table)
+    assert name.as_tuple == (namespace, table)
     assert str(name) == shown
 
 

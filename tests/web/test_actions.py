@@ -117,7 +117,7 @@ def test_reading_changes_nothing(client, shop):
 
 
 @pytest.fixture
-def held():
+def actions_that_wait():
     """Actions whose work waits until it is let go."""
     clock, go, done = ab.ManualClock(), threading.Event(), []
     actions = ActionPool(clock, done.append)
@@ -126,8 +126,8 @@ def held():
     assert actions.close(PATIENCE)
 
 
-def test_one_refresh_per_stream_table_at_a_time(held):
-    actions, _, go, _ = held
+def test_one_refresh_per_stream_table_at_a_time(actions_that_wait):
+    actions, _, go, _ = actions_that_wait
     first = actions.start("refresh", "a", go.wait)
     with pytest.raises(AlreadyRunning) as caught:
         actions.start("refresh", "a", go.wait)
@@ -136,16 +136,16 @@ def test_one_refresh_per_stream_table_at_a_time(held):
     actions.start("tick", None, go.wait)
 
 
-def test_no_more_actions_wait_than_there_is_room_for(held):
-    actions, _, go, _ = held
+def test_no_more_actions_wait_than_there_is_room_for(actions_that_wait):
+    actions, _, go, _ = actions_that_wait
     for number in range(WORKERS + MAX_WAITING):
         actions.start("refresh", f"t{number}", go.wait)
     with pytest.raises(ServiceBusy):
         actions.start("refresh", "one more", go.wait)
 
 
-def test_what_became_of_an_action_is_kept_for_a_while_and_not_for_ever(held):
-    actions, clock, go, done = held
+def test_what_became_of_an_action_is_kept_for_a_while_and_not_for_ever(actions_that_wait):
+    actions, clock, go, done = actions_that_wait
     go.set()
     state = actions.start("refresh", "a", lambda: 7)
     settle(actions, state.id)
@@ -156,8 +156,8 @@ def test_what_became_of_an_action_is_kept_for_a_while_and_not_for_ever(held):
         actions.get(state.id)
 
 
-def test_no_more_are_kept_than_there_is_room_for(held):
-    actions, _, _, _ = held
+def test_no_more_are_kept_than_there_is_room_for(actions_that_wait):
+    actions, _, _, _ = actions_that_wait
     ids = []
     for number in range(MAX_KEPT + 20):
         ids.append(actions.start("refresh", f"t{number}", lambda: None).id)
@@ -167,8 +167,8 @@ def test_no_more_are_kept_than_there_is_room_for(held):
         actions.get(ids[0])
 
 
-def test_what_fails_unforeseen_says_nothing_about_itself(held):
-    actions, _, _, _ = held
+def test_what_fails_unforeseen_says_nothing_about_itself(actions_that_wait):
+    actions, _, _, _ = actions_that_wait
 
     def fail() -> None:
         raise RuntimeError("secret")

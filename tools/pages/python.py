@@ -54,7 +54,7 @@ RECORDS = (
     ("inspect/explain.py", "StreamTableExplanation"),
     ("inspect/explain_query.py", "Explanation"),
     ("inspect/health.py", "Check"),
-    ("inspect/activity.py", "SchedulerInfo"),
+    ("inspect/leading_scheduler.py", "SchedulerInfo"),
     ("ledger/pulse.py", "Pulse"),
     ("inspect/settings.py", "SettingInfo"),
     ("maintain/maintenance.py", "Upkeep"),

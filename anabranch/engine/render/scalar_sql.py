@@ -59,9 +59,10 @@ def scalar_sql(scalar: Scalar, dialect: Dialect) -> exp.Expr:
         case Cast(value, kind, quietly):
             inner = scalar_sql(value, dialect).sql(dialect.name)
             return raw_sql(f"{'TRY_CAST' if quietly else 'CAST'}({inner} AS {kind})")
-        case Verbatim(pieces):
+        case Verbatim(fragments):
             text = "".join(
-                piece if isinstance(piece, str) else column(piece.name).sql(dialect.name) for piece in pieces
+                fragment if isinstance(fragment, str) else column(fragment.name).sql(dialect.name)
+                for fragment in fragments
             )
             return raw_sql(f"({text})")
 

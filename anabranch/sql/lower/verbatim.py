@@ -35,18 +35,18 @@ from anabranch.sql.lower.syntax.tree import (
 if TYPE_CHECKING:
     from anabranch.sql.lower.expressions import Expressions
 
-Pieces = list[str | Ref]
+Fragments = list[str | Ref]
 
 
 def lower_verbatim(expressions: Expressions, node: Expression) -> Verbatim:
     """The text of an expression with holes; in brackets, unless nothing can bind tighter."""
-    pieces = _VerbatimBuilder(expressions).node_text(node)
+    fragments = _VerbatimBuilder(expressions).node_text(node)
     open_ended = isinstance(node, Unary | Binary | Like) or (
         isinstance(node, Number) and node.text.startswith("-")
     )
     if open_ended:
-        pieces = ["(", *pieces, ")"]
-    return Verbatim(tuple(_merge_texts(pieces)))
+        fragments = ["(", *fragments, ")"]
+    return Verbatim(tuple(_merge_texts(fragments)))
 
 
 class _VerbatimBuilder:
@@ -57,7 +57,7 @@ class _VerbatimBuilder:
         self._context = expressions.context
         self._parameters: tuple[str, ...] = ()
 
-    def pieces(self, node: Node) -> Pieces:
+    def fragments(self, node: Node) -> Fragments:
         """A part of the text."""
         if isinstance(node, Expression):
             known = self._expressions.lookup_scalar(node)
@@ -75,9 +75,9 @@ class _VerbatimBuilder:
             case Lambda():
                 before = self._parameters
                 self._parameters = (*before, *(name.lower() for name in node.parameters))
-                pieces = self.node_text(node)
+                fragments = self.node_text(node)
                 self._parameters = before
-                return pieces
+                return fragments
             case FunctionCall():
                 check_callable(self._context, node)
             case CastTo(operand=operand, type=kind):
@@ -88,21 +88,21 @@ class _VerbatimBuilder:
                 raise self._context.invalid(node, "a star is not an expression")
         return self.node_text(node)
 
-    def node_text(self, node: Node) -> Pieces:
+    def node_text(self, node: Node) -> Fragments:
         """The text of a node, its parts cut in turn."""
-        found: Pieces = []
+        found: Fragments = []
         at = node.first
         for child in sorted(children(node), key=lambda part: part.first):
-            found += [self._text(at, child.first, node), *self.pieces(child)]
+            found += [self._text(at, child.first, node), *self.fragments(child)]
             at = child.last
         return [*found, self._text(at, node.last, node)]
 
-    def _row(self, node: Row) -> Pieces:
+    def _row(self, node: Row) -> Fragments:
         """Spark names a struct's fields after its columns, and those have other names in the plan."""
-        found: Pieces = ["named_struct("]
+        found: Fragments = ["named_struct("]
         for number, item in enumerate(node.items, start=1):
             found += [", " if number > 1 else "", self._field(item, number), ", "]
-            found += self.pieces(item.value)
+            found += self.fragments(item.value)
         return [*found, ")"]
 
     def _field(self, item: Item, number: int) -> str:
@@ -111,9 +111,9 @@ class _VerbatimBuilder:
             raise self._context.invalid(item, f'a field can\'t be called "{name}"')
         return f"'{name}'"
 
-    def _hole(self, node: Expression, scalar: Scalar) -> Pieces:
+    def _hole(self, node: Expression, scalar: Scalar) -> Fragments:
         if isinstance(scalar, Verbatim):
-            return list(scalar.pieces)
+            return list(scalar.fragments)
         return [self._expressions.as_column(node, scalar)]
 
     def _text(self, first: int, last: int, node: Node) -> str:
@@ -134,10 +134,10 @@ def field_name(item: Item, number: int) -> str:
     return item.value.parts[-1] if isinstance(item.value, Name) else f"col{number}"
 
 
-def _merge_texts(pieces: Pieces) -> Pieces:
+def _merge_texts(fragments: Fragments) -> Fragments:
     """Neighbouring texts as one."""
-    found: Pieces = []
-    for piece in pieces:
+    found: Fragments = []
+    for piece in fragments:
         if isinstance(piece, str) and found and isinstance(found[-1], str):
             found[-1] += piece
         elif piece:

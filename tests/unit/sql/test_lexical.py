@@ -19,7 +19,7 @@ from anabranch.sql.lexer import (
 )
 
 
-def pieces(text: str) -> list[str]:
+def lexeme_texts(text: str) -> list[str]:
     return [lexeme.text for lexeme in lex(text).lexemes]
 
 
@@ -45,7 +45,7 @@ def pieces(text: str) -> list[str]:
     ],
 )
 def test_text_is_cut_where_spark_cuts_it(text: str, expected: list[str]) -> None:
-    assert pieces(text) == expected
+    assert lexeme_texts(text) == expected
 
 
 def test_a_comment_becomes_blanks_so_that_every_offset_stays() -> None:
@@ -105,7 +105,7 @@ def test_sparks_variables_are_refused_even_inside_quotes(text: str) -> None:
 
 
 def test_a_dollar_and_a_brace_apart_are_just_text() -> None:
-    assert pieces("'$' '{x}'") == ["'$'", "'{x}'"]
+    assert lexeme_texts("'$' '{x}'") == ["'$'", "'{x}'"]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ Exact = Callable[[Aggregate], AggregateState | None]
 """The state of an aggregate, if a change says what is added to it."""
 
 
-def change_of_exact_aggregate(plan: Aggregate, state: AggregateState, change: Change) -> Plan:
+def change_of_inner_aggregate(plan: Aggregate, state: AggregateState, change: Change) -> Plan:
     """Δ(γ(R)), from the groups as they are at the end."""
     keys = [key for _, key in plan.keys]
     changed = change(plan.input)
