@@ -149,7 +149,7 @@ class Watch:
         _same(
             rows, bag(self._evaluate(self._query(name, entry), inputs)), f"{_shown(entry)}, over what it read"
         )
-        if self.strict or self._agrees(entry):
+        if self._has_whole_frontier(entry) and (self.strict or self._agrees(entry)):
             until = {str(source): at for source, at in entry.until.items()}
             wanted = bag(self._made_of(name, until, entry))
             _same(rows, wanted, f"{_shown(entry)}, over its sources at {until}")
@@ -226,15 +226,19 @@ class Watch:
             self._duck.register(name, rows)
         return self._duck.sql(query).to_arrow_table()
 
+    def _has_whole_frontier(self, entry: Refresh) -> bool:
+        """Whether a frontier names all sources.
+
+        With nothing to do a frontier stays: it lacks a source that a query further up came to read, as long
+        as that changed no row.
+        """
+        return self._carried(entry).keys() <= {str(source) for source in entry.until}
+
     def _agrees(self, entry: Refresh) -> bool:
         """Whether all paths from any source to a version carry what the frontier says."""
         until = {str(source): lsn for source, lsn in entry.until.items()}
         carried = self._carried(entry)
-        # With nothing to do a frontier stays: it lacks a source that a query further up came to read, as
-        # long as that changed no row.
-        return carried.keys() <= until.keys() and all(
-            lsns == {self._source(name, until[name])[0]} for name, lsns in carried.items()
-        )
+        return all(lsns == {self._source(name, until[name])[0]} for name, lsns in carried.items())
 
     def _carried(self, entry: Refresh) -> dict[str, set[int]]:
         carried: dict[str, set[int]] = defaultdict(set)
