@@ -98,7 +98,7 @@ def measure_modes(folder: Path, size: Size, change: Change, course: RoundPlan) -
         for number in range(course.warm_up + course.rounds):
             _run_round(lake, texts, found, change, number, course)
         for name in texts:
-            _check_rows(lake, name, modes)
+            check_rows(lake, name, modes)
         print("  all results are those of the full refresh", flush=True)
     return list(found.values())
 
@@ -165,7 +165,7 @@ def _has_other_row_count(lake: ab.Lake, name: str, found: int) -> bool:
     return found != stored
 
 
-def _check_rows(lake: ab.Lake, name: str, modes: tuple[str, ...]) -> None:
+def check_rows(lake: ab.Lake, name: str, modes: tuple[str, ...]) -> None:
     """All have the rows of the full one, which was computed from the same versions."""
     expected = _sort_rows(lake.arrow(stream_name(name, "full")))
     for mode in modes:

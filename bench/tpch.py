@@ -15,13 +15,13 @@ QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
 
 
 @contextmanager
-def open_tpch_lake(folder: Path, scale: float) -> Iterator[ab.Lake]:
+def open_tpch_lake(folder: Path, scale: float, **settings: object) -> Iterator[ab.Lake]:
     """A lake in a folder; it is loaded if it isn't there. Without notices: who reads numbers knows them."""
     place = folder / f"{scale:g}"
     there = (place / "lake").exists()
     if not there:
         generate(place / "data", scale)
-    with ab.connect(place / "lake") as lake, warnings.catch_warnings():
+    with ab.connect(place / "lake", **settings) as lake, warnings.catch_warnings():
         warnings.simplefilter("ignore", ab.Notice)
         if not there:
             seconds = measure_seconds(lambda: load(lake, place / "data"))

@@ -1,0 +1,167 @@
+"""Spark alone keeps the 22 queries of TPC-H while 0.1, 1 or 5 percent of the orders change.
+
+Nothing is computed in the process but what is left of a change at the end. A differential refresh is held
+against the better of two that compute from nothing: our own full refresh, over tables as they are, and plain
+Spark over compacted Parquet files, which commits nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anabranch as ab
+from bench.clean_tables import write_clean_tables
+from bench.harness import Report, Size, geometric_mean, measure_seconds
+from bench.profile_refresh import KINDS, profile_work
+from bench.refresh_modes import NO_DATA, check_rows
+from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
+from bench.tpch_changes import change_orders, count_share_of_orders
+from tests.tpch.rounds import KEYS
+
+SHARES = (0.001, 0.01, 0.05)
+ROUNDS = 3
+WARM_UP = 1
+MODES = ("full", "differential")
+SPARK_ONLY = {"driver_rows": 0}
+
+
+@dataclass
+class Timings:
+    """The measured rounds of one query at one share of change."""
+
+    query: str
+    share: float
+    plain: list[float] = field(default_factory=list)
+    full: list[float] = field(default_factory=list)
+    differential: list[float] = field(default_factory=list)
+    spent: list[Mapping[str, float]] = field(default_factory=list)
+    jobs: list[int] = field(default_factory=list)
+    reads_changes: bool = True
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """One query at one share: medians, and how many times as fast a differential refresh is."""
+
+    query: str
+    share: float
+    plain_seconds: float
+    full_seconds: float
+    differential_seconds: float
+    speedup: float
+    spark_jobs: int
+    reads_changes: bool
+    spent: Mapping[str, float]
+    each: Mapping[str, list[float]]
+
+
+def measure(folder: Path, size: Size) -> Report:
+    """The rows of this topic."""
+    with open_tpch_lake(folder, size.scale, **SPARK_ONLY) as lake:
+        texts = read_queries(size.queries)
+        for name in texts:
+            for mode in MODES:
+                create_stream(lake, name, mode, initialize=mode != "full")
+            print(f"  {name} is there", flush=True)
+        rows: list[ShareRow] = []
+        number = 0
+        for share in SHARES:
+            timings = {name: Timings(name, share) for name in texts}
+            for place in range(WARM_UP + size.measured_rounds(ROUNDS)):
+                _run_round(lake, texts, timings, number, warm_up=place < WARM_UP)
+                number += 1
+            rows += [summarise(each) for each in timings.values()]
+            print(f"  {share:.1%}: {_format_means(rows, share)}", flush=True)
+        for name in texts:
+            check_rows(lake, name, MODES)
+        print("  all results are those of the full refresh", flush=True)
+    means = {f"{share:g}": mean_speedup(rows, share) for share in SHARES}
+    document = {"scale": size.scale, "geometric_means": means, "rows": [asdict(row) for row in rows]}
+    return Report(share_table(rows), {"shares": document})
+
+
+def _run_round(
+    lake: ab.Lake, texts: Mapping[str, str], timings: Mapping[str, Timings], number: int, *, warm_up: bool
+) -> None:
+    share = next(iter(timings.values())).share
+    changed = change_orders(lake, number, count_share_of_orders(lake, share))
+    print(f"  {share:.1%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
+    with TemporaryDirectory() as place:
+        clean = write_clean_tables(lake, KEYS, Path(place))
+        session = lake._context.engine.session  # type: ignore[attr-defined]
+        for table, paths in clean.items():
+            session.read.parquet(*paths).createOrReplaceTempView(table)
+        for name, text in texts.items():
+            plain = measure_seconds(lambda: session.sql(text).write.parquet(f"{place}/{name}"))  # noqa: B023
+            full = measure_seconds(lambda: lake.refresh_stream_table(stream_name(name, "full"), full=True))  # noqa: B023
+            record: list[str] = []
+            spent, jobs = profile_work(
+                lake._context,
+                lambda: record.append(lake.refresh_stream_table(stream_name(name, "differential")).action),  # noqa: B023
+            )
+            found = timings[name]
+            found.reads_changes = record[0] != NO_DATA
+            seconds = sum(spent.values())
+            if not warm_up:
+                found.plain.append(plain)
+                found.full.append(full)
+                found.differential.append(seconds)
+                found.spent.append(spent)
+                found.jobs.append(jobs)
+            parts = ", ".join(f"{kind} {spent[kind]:.2f}" for kind in KINDS)
+            print(
+                f"    {name} plain {plain:.2f}, full {full:.2f}, differential {seconds:.2f} s, "
+                f"{min(plain, full) / seconds:.1f} ×, {jobs} jobs ({parts})",
+                flush=True,
+            )
+
+
+def summarise(found: Timings) -> ShareRow:
+    """The medians of a query at a share."""
+    plain, full, differential = map(statistics.median, (found.plain, found.full, found.differential))
+    each = {"plain": found.plain, "full": found.full, "differential": found.differential}
+    return ShareRow(
+        query=found.query,
+        share=found.share,
+        plain_seconds=round(plain, 3),
+        full_seconds=round(full, 3),
+        differential_seconds=round(differential, 3),
+        speedup=round(min(plain, full) / differential, 2),
+        spark_jobs=int(statistics.median(found.jobs)),
+        reads_changes=found.reads_changes,
+        spent={kind: round(statistics.fmean(one[kind] for one in found.spent), 3) for kind in KINDS},
+        each={mode: [round(seconds, 3) for seconds in all_of] for mode, all_of in each.items()},
+    )
+
+
+def mean_speedup(rows: list[ShareRow], share: float, *, changed: bool = False) -> float:
+    """The geometric mean of the speed-ups at a share, or of those where something changed."""
+    return geometric_mean(
+        row.speedup for row in rows if row.share == share and (row.reads_changes or not changed)
+    )
+
+
+def _format_means(rows: list[ShareRow], share: float) -> str:
+    return (
+        f"{mean_speedup(rows, share):.2f} over all, "
+        f"{mean_speedup(rows, share, changed=True):.2f} where something changed"
+    )
+
+
+def share_table(rows: list[ShareRow]) -> str:
+    """All rows as a Markdown table."""
+    lines = [
+        "| query | changed | plain Spark (s) | full (s) | differential (s) | speed-up | jobs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.query} | {row.share:.1%} | {row.plain_seconds:.2f} | {row.full_seconds:.2f} "
+        f"| {row.differential_seconds:.2f} | {row.speedup:.1f} × | {row.spark_jobs} |"
+        for row in rows
+    ]
+    shares = dict.fromkeys(row.share for row in rows)
+    return "\n".join([*lines, "", *(f"{share:.1%}: {_format_means(rows, share)}" for share in shares)])
