@@ -37,10 +37,11 @@ from anabranch.delta.linear import change_of_filter, change_of_generate, change_
 from anabranch.delta.outer_join import change_of_full_join, change_of_left_semi_anti_join
 
 
-def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
+def differentiate(plan: Plan, exact: Exact | None = None, origins: dict[Plan, Plan] | None = None) -> Plan:
     """The change of a query's result, as a plan over changes and both ends of its tables.
 
-    `exact` knows of which aggregates one end is enough; without it, all are computed at both.
+    `exact` knows of which aggregates one end is enough; without it, all are computed at both. `origins` is
+    told of which operator that isn't linear a part of the result is the change.
     """
     done: dict[Plan, Plan] = {}
 
@@ -48,6 +49,8 @@ def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
         found = done.get(part)
         if found is None:
             found = done[part] = apply_rule(part)
+            if origins is not None and _is_not_linear(part):
+                origins[found] = part
         return found
 
     def apply_rule(part: Plan) -> Plan:
@@ -88,3 +91,13 @@ def differentiate(plan: Plan, exact: Exact | None = None) -> Plan:
         raise TypeError(f"{type(part).__name__} is part of a change, not of a query")
 
     return change(plan)
+
+
+def _is_not_linear(plan: Plan) -> bool:
+    match plan:
+        case Join(kind="inner"):
+            return False
+        case Join() | Aggregate() | Distinct() | SetOp() | Window():
+            return True
+        case _:
+            return False

@@ -36,7 +36,8 @@ from anabranch.algebra.scalar import Ref, Scalar, all_of, null_safe_equal
 from anabranch.delta import differentiate
 from anabranch.delta.affected_keys import KEY, affected_keys, affected_rows, restrict_to_keys
 from anabranch.delta.aggregate_state import AggregateState, add_change_to_groups, exact_state
-from anabranch.delta.interval_ends import at_until
+from anabranch.delta.both_ends import Origins
+from anabranch.delta.interval_ends import Change, at_until
 
 HIDDEN = "__h"
 OLD = "__o"
@@ -57,6 +58,8 @@ class MaintenancePlan:
     """What becomes of the stored rows, over changes, both ends, and the rows stored so far."""
     strategy: str
     reason: str
+    origins: Origins = ()
+    """Of which subplans parts of the change are the change."""
 
     @property
     def hidden_columns(self) -> tuple[str, ...]:
@@ -66,12 +69,19 @@ class MaintenancePlan:
 
 def plan_maintenance(plan: Plan, columns: Sequence[str], types: Types) -> MaintenancePlan:
     """Choose what to store and how to maintain it; `columns` are the names of the query's columns."""
-    top = _split_root(plan)
-    names = tuple(columns)
+    origins: dict[Plan, Plan] = {}
 
     def differentiate_part(part: Plan) -> Plan:
-        return differentiate(part, lambda aggregate: exact_state(aggregate, types))
+        return differentiate(part, lambda aggregate: exact_state(aggregate, types), origins)
 
+    chosen = _choose_strategy(plan, tuple(columns), types, differentiate_part)
+    return replace(chosen, origins=tuple(origins.items()))
+
+
+def _choose_strategy(
+    plan: Plan, names: tuple[str, ...], types: Types, differentiate_part: Change
+) -> MaintenancePlan:
+    top = _split_root(plan)
     match top.core:
         case Aggregate() as core if not top.has_filter and (state := exact_state(core, types)):
             return _maintain_stored_state(top, state, names, differentiate_part(state.aggregate.input))

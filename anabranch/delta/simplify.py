@@ -34,24 +34,36 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import TRUE, Ref
 from anabranch.algebra.transform import transform_up
+from anabranch.delta.both_ends import Origins, change_at_both_ends
 from anabranch.delta.join_order import reduce_right_sides, reorder_joins
+from anabranch.delta.keep_weights import keep_weights
 from anabranch.delta.push_semi_joins import push_semi_joins
+from anabranch.delta.reduce_tables import reduce_tables
 from anabranch.delta.since_from_until import derive_since_from_until
 from anabranch.delta.single_partition import NOTHING, RelationFacts
 
 
-def simplify(plan: Plan, *, changed: Collection[str] | None = None, known: RelationFacts = NOTHING) -> Plan:
+def simplify(
+    plan: Plan,
+    *,
+    changed: Collection[str] | None = None,
+    known: RelationFacts = NOTHING,
+    origins: Origins = (),
+) -> Plan:
     """The same Z-set by a smaller plan, given which tables changed (None: any may have), and what is known
-    of the sizes of what it reads.
+    of the sizes of what it reads. `origins`: of which subplans parts of it are the change.
     """
+    if known.scans and changed is not None:
+        plan = change_at_both_ends(plan, origins, changed, known)
     passes: list[Callable[[Plan], Plan]] = [
         lambda part: specialise(part, changed),
         drop_empty,
         push_semi_joins,
         drop_empty,
         lambda part: reduce_right_sides(part, known),
-        lambda part: derive_since_from_until(part, known),
+        lambda part: (reduce_tables if known.scans else derive_since_from_until)(part, known),
         lambda part: reorder_joins(part, known),
+        lambda part: keep_weights(part) if known.scans else part,
     ]
     for one in passes:
         plan = one(plan)

@@ -41,6 +41,8 @@ from anabranch.delta.small_subplans import IsSmall
 class RelationFacts:
     """What is known of the relations that a statement reads, when it is about to run."""
 
+    few: bool = True
+    """Whether the changes are so small that joins may broadcast what comes from them."""
     changes: bool = True
     """Whether the changes are so small that one task computes with them."""
     stored: bool = False
@@ -49,9 +51,11 @@ class RelationFacts:
     """The tables that are so small."""
     exact: frozenset[tuple[str, str]] = frozenset()
     """Columns of tables whose values are equal only if they are the same in all respects."""
+    scans: bool = False
+    """Whether finding rows takes reading a table from end to end, as an engine does, not a look-up."""
 
 
-NOTHING = RelationFacts(changes=False)
+NOTHING = RelationFacts(few=False, changes=False)
 
 
 class InSinglePartition(PlanPredicate):

@@ -5,7 +5,7 @@ A `Frame` is the engine's own lazy table (for Spark, a DataFrame), opaque to eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,6 +35,10 @@ class FileWithDeletes(Protocol):
     def deletes(self) -> tuple[str, ...]:
         """The paths of its delete files; none, if all rows count."""
         ...
+
+
+ReadPositions = Callable[[FileWithDeletes], Any]
+"""Reads the deleted positions of a file, as a numpy array."""
 
 
 class Engine(Protocol):
@@ -70,8 +74,18 @@ class Engine(Protocol):
         """How many rows, as bags, are only in the left frame, and how many only in the right."""
         ...
 
-    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> Frame:
-        """The rows of files; with `positions` also `__file` and `__position`."""
+    def scan(
+        self,
+        files: Sequence[FileWithDeletes],
+        schema: Schema,
+        *,
+        positions: bool = False,
+        deleted: ReadPositions | None = None,
+    ) -> Frame:
+        """The rows of files; with `positions` also `__file` and `__position`.
+
+        `deleted` reads the position deletes of a file, where the engine needn't do that itself.
+        """
         ...
 
     def net_change(
@@ -90,8 +104,10 @@ class Engine(Protocol):
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
+        *,
+        net: bool,
     ) -> Frame:
-        """The same rows with their weight in `__weight`; added up only where some may cancel."""
+        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
         ...
 
     def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
@@ -136,13 +152,17 @@ class Engine(Protocol):
         ...
 
     def rows_after_rewrite(
-        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self,
+        touched: Sequence[FileWithDeletes],
+        changes: Sequence[str],
+        schema: Schema,
+        deleted: ReadPositions,
     ) -> Frame:
-        """The rows of touched files without the positions in `gone`, and those that changes add."""
+        """The rows of touched files but those at deleted positions, and those that changes add."""
         ...
 
-    def materialise(self, frame: Frame, folder: str, *, few: bool) -> Frame:
-        """The rows of a frame, computed once: kept in memory if few, else written to a new folder."""
+    def materialise(self, frame: Frame, folder: str) -> Frame:
+        """The rows of a frame, computed once: written to a new folder."""
         ...
 
     def write(self, frame: Frame, folder: str, schema: Schema | None, field_ids: Mapping[str, int]) -> None:

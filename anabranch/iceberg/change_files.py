@@ -140,6 +140,22 @@ def read_summary_files(warehouse: Warehouse, snapshot: Snapshot, name: str) -> l
     return [*files, side] if side else files
 
 
+def may_cancel(files: Sequence[ChangeFile]) -> bool:
+    """Whether rows of a change may be at neither end, or at both: then its weights have to be added up first.
+
+    A row is at neither end if it was inserted and later deleted. Whole files that go while others come are a
+    table that was written anew, mostly with the rows that it had. Files in one folder are one write's.
+    """
+    inserted: set[str] = set()
+    for file in files:
+        folder = file.path.rpartition("/")[0]
+        if file.sign != "+" and inserted - {folder}:
+            return True
+        if file.sign != "-":
+            inserted.add(folder)
+    return {file.sign for file in files} >= {"+", "-"}
+
+
 def _read_change_summary(warehouse: Warehouse, text: str, name: str) -> list[ChangeFile]:
     try:
         value = json.loads(text)

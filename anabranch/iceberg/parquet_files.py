@@ -279,6 +279,12 @@ def added_rows(change: pa.Table) -> pa.Table:
     return come.take(pa.array(np.repeat(np.arange(come.num_rows), come[WEIGHT].to_numpy())))
 
 
+def count_added_rows(warehouse: Warehouse, change: str) -> int:
+    """How many rows a change file adds, each as often as its weight says."""
+    weights = read_file(warehouse, change, [WEIGHT])[WEIGHT].to_numpy()
+    return int(weights[weights > 0].sum())
+
+
 def to_stored_columns(rows: pa.Table, stored: pa.Schema) -> pa.Table:
     """Rows in the table's stored columns; a column that an older file lacks is NULL."""
     columns = [

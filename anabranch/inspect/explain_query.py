@@ -170,7 +170,7 @@ def _stored_part(piece: HiddenState, kept: StoredTable, types: Types) -> StoredP
         piece.table,
         operators(piece.plan, choices),
         hidden_columns(kept.maintained),
-        tuple((step.name if step else "", statement_text(rendered)) for step, rendered in statements),
+        tuple((one.step.name if one.step else "", statement_text(one.rendered)) for one in statements),
     )
 
 

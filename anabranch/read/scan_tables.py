@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.connection.lake_context import LakeContext
+from anabranch.connection.scan_files import scan_files
 from anabranch.engine.base import Frame
 from anabranch.errors import InvalidLsn
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, read_changes_between
@@ -23,9 +24,7 @@ def list_live_files(context: LakeContext, version: TableVersion) -> tuple[FileRe
 
 def scan_version(context: LakeContext, version: TableVersion) -> Frame:
     """A version's rows, as the engine's frame."""
-    files = list_live_files(context, version)
-    check_files(context.warehouse, files)
-    return context.engine.scan(files, version.schema.visible)
+    return scan_files(context, list_live_files(context, version), version.schema.visible)
 
 
 def read_arrow(context: LakeContext, version: TableVersion) -> Any:

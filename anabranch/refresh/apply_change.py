@@ -24,7 +24,6 @@ from anabranch.iceberg.parquet_files import FileRef, Removal, list_written_chang
 from anabranch.names import WEIGHT
 from anabranch.write.row_level_writes import (
     RowCounts,
-    plan_removal,
     remove_rows,
     write_frame,
     write_new_files,
@@ -67,11 +66,11 @@ def _apply_change_files(
         context.warehouse.delete_folder(folder)
         return RowCounts(inserted=size.inserted)
     live = sorted(table.live_files().values(), key=lambda file: file.path)
-    removal, gone = _locate_rows(context, table, live, changes, size)
+    removal = _locate_rows(context, table, live, changes, size)
     if _is_small(live):
-        table.replace(live, write_new_files(context, table, live, changes, removal, gone), changes)
+        table.replace(live, write_new_files(context, table, live, changes, removal), changes)
     else:
-        remove_rows(context, table, changes, removal, gone)
+        remove_rows(context, table, changes, removal)
     return RowCounts(inserted=size.inserted, deleted=size.deleted)
 
 
@@ -85,8 +84,8 @@ def _write_change_files(context: LakeContext, change: Frame, folder: str, *, few
 
 def _locate_rows(
     context: LakeContext, table: WorkingTable, live: list[FileRef], changes: list[str], size: ChangeSize
-) -> tuple[Removal, list[str]]:
-    """The positions of the rows to delete, and the files that list them for the engine."""
+) -> Removal:
+    """The positions of the rows to delete."""
     name, stored = str(table.name), sum(file.rows for file in live)
     fits = sum(file.size for file in live) + size.size <= context.settings["driver_rewrite_bytes"]
     if is_comparable(table.layout.arrow) and stored > LOOKED_UP_ROWS and size.deleted * FEW <= stored:
@@ -100,26 +99,17 @@ def _locate_rows(
             name,
             most=context.lookup_bytes,
         )
-        if looked is not None and (fits or _is_local_rewrite(context, table, live, looked)):
-            return looked, []
+        if looked is not None:
+            return looked
     if is_comparable(table.layout.arrow) and stored <= DRIVER_ROWS and fits:
-        return find_rows(context.warehouse, live, changes, table.layout, size, name), []
+        return find_rows(context.warehouse, live, changes, table.layout, size, name)
     folder = f"{table.folder}/changes/{context.clock.new_id()}"
     located = context.engine.locate_rows(changes, live, table.schema)
     write_frame(context, located, folder)
     gone = list_written_changes(context.warehouse, folder)
-    return found_by_engine(context.warehouse, gone, size, name), gone
+    return found_by_engine(context.warehouse, gone, size, name)
 
 
 def _is_small(live: list[FileRef]) -> bool:
     """Whether a table is kept in one file."""
     return sum(file.size for file in live) <= SMALL_TABLE_BYTES
-
-
-def _is_local_rewrite(
-    context: LakeContext, table: WorkingTable, live: list[FileRef], removal: Removal
-) -> bool:
-    """Whether no file has to be rewritten by the engine, which would have to be told the positions."""
-    rewritten = live if _is_small(live) else plan_removal(table, removal).rewritten
-    size = sum(file.size for file in rewritten) + removal.size
-    return bool(size <= context.settings["driver_rewrite_bytes"])

@@ -7,18 +7,20 @@ tables, which become visible when they are committed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from anabranch.algebra.plan import Delta, Materialised, Plan, Scan, StoredResult, is_empty
 from anabranch.connection.lake_context import LakeContext
 from anabranch.delta.maintenance_plan import MaintenancePlan
 from anabranch.delta.materialise import materialise_shared
 from anabranch.delta.simplify import simplify
-from anabranch.delta.single_partition import NOTHING, RelationFacts
+from anabranch.delta.single_partition import RelationFacts
 from anabranch.engine.base import Frame
 from anabranch.engine.local.collecting import collector_waits
+from anabranch.engine.local.finish import finish_locally
 from anabranch.engine.local.nearby import computed_here
 from anabranch.engine.render.dialect import SPARK, Dialect
 from anabranch.engine.render.statement import Leaf, RenderedStatement, render
@@ -39,9 +41,16 @@ from anabranch.write.working_table import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
 _NONE: Tables = MappingProxyType({})
-Statements = tuple[tuple[Materialised | None, RenderedStatement], ...]
-"""Statements to run in order; all but the last compute materialised subplans that later ones read."""
 FEW = RelationFacts()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a change: it computes a step that later ones read, or, without a step, the change."""
+
+    step: Materialised | None
+    plan: Plan
+    rendered: RenderedStatement
 
 
 def run_full_refresh(
@@ -110,10 +119,11 @@ def _maintain_table(
     try:
         return _compute_and_apply(context, kept, table, sources, changed, known)
     except EngineMemory:
-        if known is None:
+        if not known.few:
             raise
         # The hint for a single task was too much for one: without it the engine spreads the work.
-        return _compute_and_apply(context, kept, table, sources, changed, None)
+        spread = replace(known, few=False, changes=False)
+        return _compute_and_apply(context, kept, table, sources, changed, spread)
 
 
 def _compute_and_apply(
@@ -122,47 +132,86 @@ def _compute_and_apply(
     table: WorkingTable,
     sources: Sources,
     changed: frozenset[str],
-    known: RelationFacts | None,
+    known: RelationFacts,
 ) -> RowCounts:
     statements = change_statements(kept.maintained, changed, context.engine.dialect, known=known)
     if not statements:
         return RowCounts()
-    if known is not None:
+    if known.few:
         plan = change_plan(kept.maintained, changed, known)
         with collector_waits():
             here = computed_here(plan, table, sources, known, questions=2 * len(statements))
             if here is not None:
                 return apply_local_change(context, table, here)
-    steps: dict[str, Frame] = {}
-    folders: list[str] = []
+    with _StatementRun(context, table, sources, known) as run:
+        for statement in statements[:-1]:
+            run.materialise(statement)
+        return run.apply(statements[-1])
 
-    def leaf_frame(leaf: Leaf) -> Frame:
+
+class _StatementRun:
+    """The statements of one change, run one after the other; their rows are kept until the last has run."""
+
+    def __init__(
+        self, context: LakeContext, table: WorkingTable, sources: Sources, known: RelationFacts
+    ) -> None:
+        self._context, self._table, self._sources, self._known = context, table, sources, known
+        self._frames: dict[str, Frame] = {}
+        self._in_memory: dict[str, tuple[Any, Frame]] = {}
+        self._folders: list[str] = []
+
+    def __enter__(self) -> _StatementRun:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for folder in self._folders:
+            self._context.warehouse.delete_folder(folder)
+
+    def materialise(self, statement: Statement) -> None:
+        """Compute rows that later statements read: in memory if they are few, else in files."""
+        step = statement.step
+        assert step is not None, "only the last statement computes the change itself"
+        frame = self._run(statement)
+        engine = self._context.engine
+        rows = engine.collect(frame) if step.few and self._known.few else None
+        if rows is not None:
+            self._in_memory[step.name] = rows, frame
+            return
+        self._folders.append(f"{self._table.folder}/changes/{self._context.clock.new_id()}")
+        self._frames[step.name] = engine.materialise(frame, self._folders[-1])
+
+    def apply(self, statement: Statement) -> RowCounts:
+        """Compute the change itself, and apply it."""
+        context, table = self._context, self._table
+        steps = {name: rows for name, (rows, _) in self._in_memory.items()}
+        with collector_waits():
+            rows = finish_locally(statement.plan, table, self._sources, steps)
+        if rows is not None:
+            return apply_local_change(context, table, rows)
+        few = self._known.few and self._known.changes
+        return apply_change(context, table, self._run(statement), few=few)
+
+    def _run(self, statement: Statement) -> Frame:
+        rendered = statement.rendered
+        frames = {placeholder: self._frame_of(leaf) for placeholder, leaf in rendered.leaves}
+        return self._context.engine.run_query(rendered.template, frames)
+
+    def _frame_of(self, leaf: Leaf) -> Frame:
         match leaf:
             case Scan() | Delta():
-                return sources.scan_leaf(leaf)
-            case Materialised(name):
-                return steps[name]
+                return self._sources.scan_leaf(leaf)
             case StoredResult():
-                return sources.scan_stored_rows(table)
-
-    try:
-        for step, statement in statements:
-            frames = {placeholder: leaf_frame(leaf) for placeholder, leaf in statement.leaves}
-            frame = context.engine.run_query(statement.template, frames)
-            if step is not None:
-                folders.append(f"{table.folder}/changes/{context.clock.new_id()}")
-                few = step.few and not sources.large
-                steps[step.name] = context.engine.materialise(frame, folders[-1], few=few)
-        return apply_change(context, table, frame, few=known is not None and known.changes)
-    finally:
-        for folder in folders:
-            context.warehouse.delete_folder(folder)
+                return self._sources.scan_stored_rows(self._table)
+            case Materialised(name):
+                if name not in self._frames:
+                    self._frames[name] = self._context.engine.from_arrow(*self._in_memory[name])
+                return self._frames[name]
 
 
 @lru_cache(maxsize=1024)
 def change_plan(kept: MaintenancePlan, changed: frozenset[str], known: RelationFacts) -> Plan:
     """The change of what is stored, given which tables changed, and how large they are."""
-    return simplify(kept.change, changed=changed, known=known)
+    return simplify(kept.change, changed=changed, known=known, origins=kept.origins)
 
 
 @lru_cache(maxsize=1024)
@@ -171,15 +220,15 @@ def change_statements(
     changed: frozenset[str],
     dialect: Dialect = SPARK,
     *,
-    known: RelationFacts | None = FEW,
-) -> Statements:
+    known: RelationFacts = FEW,
+) -> tuple[Statement, ...]:
     """The statements that compute a change, given which tables changed; none if the result can't change.
 
-    `known`: what is known of the sizes of what they read, if the changes are small.
+    `known`: what is known of the sizes of what they read. Engines read tables from end to end.
     """
-    plan = change_plan(kept, changed, known or NOTHING)
+    plan = change_plan(kept, changed, replace(known, scans=True))
     if not changed or is_empty(plan):
         return ()
     steps = materialise_shared(plan)
-    before = [(leaf, render(step, dialect, known=known)) for leaf, step in steps.before]
-    return (*before, (None, render(steps.last, dialect, kept.columns, known=known)))
+    before = [Statement(leaf, step, render(step, dialect, known=known)) for leaf, step in steps.before]
+    return (*before, Statement(None, steps.last, render(steps.last, dialect, kept.columns, known=known)))

@@ -42,7 +42,7 @@ class FixpointEngine:
     def read_source(self, leaf: Scan | Delta) -> Rows:
         """A table outside of the recursion, at either end of the interval, or its change."""
         if leaf not in self._known:
-            self._known[leaf] = Rows(self._sources.scan_leaf(leaf))
+            self._known[leaf] = Rows(self._sources.scan_leaf(leaf, net=True))
         return self._known[leaf]
 
     def empty_rows(self, table: str) -> Rows:
@@ -69,7 +69,7 @@ class FixpointEngine:
             return self._batch_from_arrow(held, rows.frame)
         folder = f"{self._folder}/{self._context.clock.new_id()}"
         self._written = True
-        frame = engine.materialise(rows.frame, folder, few=False)
+        frame = engine.materialise(rows.frame, folder)
         files = list_written_changes(self._context.warehouse, folder)
         return Batch(Rows(frame), sum(read_row_count(self._context.warehouse, path) for path in files))
 
@@ -113,6 +113,6 @@ class FixpointEngine:
 
 @lru_cache(maxsize=1024)
 def _render_plan(
-    plan: Plan, dialect: Dialect, columns: tuple[str, ...], *, known: RelationFacts | None
+    plan: Plan, dialect: Dialect, columns: tuple[str, ...], *, known: RelationFacts
 ) -> RenderedStatement:
     return render(plan, dialect, columns, known=known)

@@ -12,12 +12,13 @@ from typing import Any
 
 from anabranch.algebra.plan import Delta, IntervalEnd, Scan, StoredResult
 from anabranch.connection.lake_context import LakeContext
+from anabranch.connection.scan_files import scan_files
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.engine.base import Frame
 from anabranch.engine.local.interpret import Keyed
 from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
-from anabranch.iceberg.change_files import ChangeFile, SignedFiles
+from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
 from anabranch.iceberg.live_rows import LiveRows
 from anabranch.iceberg.parquet_files import FileRef, check_files
 from anabranch.iceberg.position_deletes import DeletedPositions
@@ -72,13 +73,12 @@ class Sources:
 
     def estimate_sizes(
         self, changed: frozenset[str], read: frozenset[TableName], stored: WorkingTable | None = None
-    ) -> RelationFacts | None:
-        """The known sizes of a statement's inputs; None if their changes are too large to broadcast."""
+    ) -> RelationFacts:
+        """The known sizes of a statement's inputs."""
         paths = [file.path for name in changed for file in self._change_files(TableName.parse(name))[0]]
         size = sum(self.context.warehouse.read_size(path) for path in paths)
-        if size > FEW_BYTES:
-            return None
         return RelationFacts(
+            few=size <= FEW_BYTES,
             changes=size <= ONE_TASK_BYTES,
             stored=stored is not None and _table_bytes(stored) <= ONE_TASK_BYTES,
             tables=frozenset(str(name) for name in read if self._size(name) <= ONE_TASK_BYTES),
@@ -126,13 +126,13 @@ class Sources:
                 return net
         return self.count_changed_rows(frozenset({name}))
 
-    def scan_leaf(self, leaf: Scan | Delta) -> Frame:
-        """The rows that a leaf of a plan stands for."""
+    def scan_leaf(self, leaf: Scan | Delta, *, net: bool = False) -> Frame:
+        """The rows that a leaf of a plan stands for; `net`: equal rows of a change are added up."""
         name = TableName.parse(leaf.table)
         if name in self.computed:
             return self.computed[name]
         if isinstance(leaf, Delta):
-            return self._scan_change(name, leaf)
+            return self._scan_change(name, leaf, net=net)
         return self._scan(*self._files(leaf))
 
     def _files(self, scan: Scan) -> tuple[Collection[FileRef], Schema]:
@@ -215,11 +215,9 @@ class Sources:
         return self._scan(table.live_files().values(), table.schema)
 
     def _scan(self, files: Iterable[FileRef], schema: Schema) -> Frame:
-        ordered = sorted(files, key=lambda file: file.path)
-        check_files(self.context.warehouse, ordered)
-        return self.context.engine.scan(ordered, schema)
+        return scan_files(self.context, sorted(files, key=lambda file: file.path), schema)
 
-    def _scan_change(self, name: TableName, leaf: Delta) -> Frame:
+    def _scan_change(self, name: TableName, leaf: Delta, *, net: bool) -> Frame:
         here = self._read_small_change(name, leaf)
         if here is not None:
             return self.context.engine.from_arrow(here)
@@ -227,7 +225,11 @@ class Sources:
         files, schema = self._change_files(name)
         signed = SignedFiles.from_change_files(files)
         return self.context.engine.change_rows(
-            signed.plus, signed.minus, signed.weighted, _narrow_schema(schema, leaf)
+            signed.plus,
+            signed.minus,
+            signed.weighted,
+            _narrow_schema(schema, leaf),
+            net=bool(signed.minus or signed.weighted) and (net or may_cancel(files)),
         )
 
     def _read_small_change(self, name: TableName, leaf: Delta, most: int | None = None) -> Any | None:

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from anabranch.connection.lake_context import LakeContext
-from anabranch.engine.base import Frame
+from anabranch.engine.base import FileWithDeletes, Frame
 from anabranch.errors import AmbiguousRows, AnabranchError, Damaged
 from anabranch.iceberg.live_rows import rewrite_files
 from anabranch.iceberg.parquet_files import (
     FileRef,
     Removal,
+    check_files,
+    count_added_rows,
     has_duplicate_keys,
     list_written_changes,
     list_written_files,
     read_removed_positions,
 )
+from anabranch.iceberg.position_deletes import DeletedPositions, union_positions
 from anabranch.write import delete_strategy
 from anabranch.write.working_table import WorkingTable
 
@@ -67,15 +71,11 @@ def remove_rows(
     table: WorkingTable,
     changes: list[str],
     removal: Removal,
-    gone: list[str] | None = None,
 ) -> None:
-    """Delete rows of a table, and add the inserted ones of the change files.
-
-    `gone` are the files that list the deleted positions: by default the change files themselves.
-    """
+    """Delete rows of a table, and add the inserted ones of the change files."""
     choice = plan_removal(table, removal)
     rewritten = list(choice.rewritten)
-    table.replace(rewritten, write_new_files(context, table, rewritten, changes, removal, gone), changes)
+    table.replace(rewritten, write_new_files(context, table, rewritten, changes, removal), changes)
     if choice.marked:
         marks = {file.path: removal.positions[file.path] for file in choice.marked}
         table.write_position_deletes(marks, f"{table.folder}/deletes/{context.clock.new_id()}.parquet")
@@ -142,18 +142,42 @@ def write_new_files(
     touched: list[FileRef],
     changes: list[str],
     removal: Removal,
-    gone: list[str] | None = None,
 ) -> list[FileRef]:
-    """Write the remaining rows of the touched files, and those that change files add, as new data files.
-
-    `gone` are the files that list the deleted positions: by default the change files themselves.
-    """
+    """Write the remaining rows of the touched files, and those that change files add, as new data files."""
     folder = f"{table.folder}/data/{context.clock.new_id()}"
     size = sum(file.size for file in touched) + removal.size
     if size <= context.settings["driver_rewrite_bytes"]:
         return rewrite_files(context.warehouse, touched, removal, changes, table.layout, folder)
-    rows = context.engine.rows_after_rewrite(
-        touched, changes, changes if gone is None else gone, table.schema
-    )
+    check_files(context.warehouse, touched)
+    deleted = DeletedPositions(context.warehouse, context.columns.marks)
+
+    def read_positions(file: FileWithDeletes) -> Any:
+        own = deleted.read_positions(file)
+        more = removal.positions.get(file.path)
+        return own if more is None else union_positions([own, more.to_numpy()])
+
+    rows = context.engine.rows_after_rewrite(touched, changes, table.schema, read_positions)
     write_frame(context, rows, folder, table)
-    return list_written_files(context.warehouse, folder, table.layout)
+    written = list_written_files(context.warehouse, folder, table.layout)
+    _check_row_count(context, table, touched, changes, removal, written)
+    return written
+
+
+def _check_row_count(
+    context: LakeContext,
+    table: WorkingTable,
+    touched: list[FileRef],
+    changes: list[str],
+    removal: Removal,
+    written: list[FileRef],
+) -> None:
+    """Refuse rewritten files that have more or fewer rows than were left and added."""
+    left = sum(file.rows - len(removal.positions.get(file.path, ())) for file in touched)
+    expected = left + sum(count_added_rows(context.warehouse, path) for path in changes)
+    found = sum(file.rows for file in written)
+    if found != expected:
+        raise Damaged(
+            f'the files of "{table.name}" were not rewritten as its change says',
+            detail=f"{found:,} rows were written instead of {expected:,}.",
+            hint="nothing was committed; report this: it is an error of ours.",
+        )

@@ -12,6 +12,7 @@ from typing import Any
 
 from anabranch.commit.group_commit import Committed, Conflict, Entry, Fenced, GroupCommit, Outcome, Unknown
 from anabranch.connection.lake_context import LakeContext
+from anabranch.connection.scan_files import scan_files
 from anabranch.engine.base import Frame
 from anabranch.errors import (
     AnabranchError,
@@ -30,7 +31,7 @@ from anabranch.errors import (
 )
 from anabranch.events import Event
 from anabranch.iceberg.input_rows import input_column_names, make_rereadable, rows_to_arrow
-from anabranch.iceberg.parquet_files import check_files, write_rows
+from anabranch.iceberg.parquet_files import write_rows
 from anabranch.ledger.database import Connection
 from anabranch.names import TableName
 from anabranch.schema import Array, Map, Schema, Struct
@@ -294,8 +295,7 @@ class Transaction(SourceVerbs):
 
     def _scan_table(self, table: WorkingTable, *, positions: bool = False) -> Frame:
         files = [file for _, file in sorted(table.live_files().items())]
-        check_files(self._context.warehouse, files)
-        return self._context.engine.scan(files, table.schema, positions=positions)
+        return scan_files(self._context, files, table.schema, positions=positions)
 
     # -- other verbs --------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from anabranch.connection.lake_context import LakeContext
+from anabranch.connection.scan_files import scan_files
 from anabranch.engine.base import Frame
 from anabranch.engine.local.lookup import FEW, LOOKED_UP_ROWS, Limits
 from anabranch.engine.local.matches import look_for_matches, sent_bytes
@@ -39,7 +40,7 @@ def scan_match_candidates(
         )
         if found is not None:
             return context.engine.from_arrow(found)
-    rows = context.engine.scan(files, table.schema, positions=True)
+    rows = scan_files(context, files, table.schema, positions=True)
     if sent_bytes(incoming, keys) > SENT_BYTES:
         return rows
     return context.engine.rows_with_keys(rows, source, keys)

@@ -234,6 +234,6 @@ def test_a_change_file_holds_what_changed(shop: ab.Lake) -> None:
 def test_a_column_without_a_type_is_kept_in_files_too(spark_lake: ab.Lake, tmp_path: Path) -> None:
     engine = spark_lake._context.engine
     frame = engine.run_query("SELECT 1 AS a, NULL AS `b.c`", {})
-    kept = engine.materialise(frame, str(tmp_path / "rows"), few=False)
+    kept = engine.materialise(frame, str(tmp_path / "rows"))
     assert engine.types_of(kept) == engine.types_of(frame)
     assert kept.collect() == frame.collect()

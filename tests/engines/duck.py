@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Row
 
-from anabranch.engine.base import Checksum, FileWithDeletes
+from anabranch.engine.base import Checksum, FileWithDeletes, ReadPositions
 from anabranch.engine.render.dialect import DUCKDB, Dialect
 from anabranch.errors import AnabranchError, EngineFailed, InvalidQuery, InvalidValue, SqlSyntax
 from anabranch.iceberg.input_rows import rows_to_arrow
@@ -158,7 +158,14 @@ class DuckEngine:
         weights = self._net(_concat_rows(sides), WEIGHT).column(WEIGHT).to_numpy()
         return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
 
-    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> DuckFrame:
+    def scan(
+        self,
+        files: Sequence[FileWithDeletes],
+        schema: Schema,
+        *,
+        positions: bool = False,
+        deleted: ReadPositions | None = None,
+    ) -> DuckFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         declared = to_arrow(schema)
         parts = [
@@ -189,7 +196,7 @@ class DuckEngine:
         schema: Schema,
     ) -> DuckFrame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        rows = self.change_rows(plus, minus, weighted, schema).arrow
+        rows = self.change_rows(plus, minus, weighted, schema, net=False).arrow
         return DuckFrame(self._net(rows.rename_columns([*schema.names, "_weight"]), "_weight"))
 
     def change_rows(
@@ -198,14 +205,17 @@ class DuckEngine:
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
+        *,
+        net: bool,
     ) -> DuckFrame:
-        """The same rows with their weight in `__weight`."""
+        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
         parts = [
             _add_weight(self.scan(plus, schema).arrow, 1),
             _add_weight(self.scan(minus, schema).arrow, -1),
         ]
         parts.append(_read_change_files(weighted, schema).select([*schema.names, WEIGHT]))
-        return DuckFrame(self._net(pa.concat_tables(parts), WEIGHT))
+        rows = pa.concat_tables(parts)
+        return DuckFrame(self._net(rows, WEIGHT) if net else rows)
 
     def _net(self, rows: pa.Table, weight: str) -> pa.Table:
         total = f'CAST(sum("{weight}") AS BIGINT)'
@@ -287,11 +297,19 @@ class DuckEngine:
         return pc.choose(rows.column(f"{_PICK}{i}").cast(pa.int64()), *candidates)
 
     def rows_after_rewrite(
-        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self,
+        touched: Sequence[FileWithDeletes],
+        changes: Sequence[str],
+        schema: Schema,
+        deleted: ReadPositions,
     ) -> DuckFrame:
-        """The rows of touched files but those at the positions in `gone`, and those that changes add."""
+        """The rows of touched files but those at deleted positions, and those that changes add."""
         rows = self.scan(touched, schema, positions=True).arrow
-        taken = _read_change_files(gone, schema).select([FILE, POSITION]).drop_null()
+        places = [(file.path, int(place)) for file in touched for place in deleted(file)]
+        taken = pa.table(
+            {FILE: [path for path, _ in places], POSITION: [place for _, place in places]},
+            schema=pa.schema([(FILE, pa.string()), (POSITION, pa.int64())]),
+        )
         kept = _run_statement(
             f"FROM stored ANTI JOIN taken USING ({FILE}, {POSITION})", {"stored": rows, "taken": taken}
         )
@@ -318,10 +336,9 @@ class DuckEngine:
             raise InvalidQuery(f'{len(columns)} columns of "{table}" are named, the query gives {given}')
         return DuckFrame(frame.arrow.rename_columns(list(columns)))
 
-    def materialise(self, frame: DuckFrame, folder: str, *, few: bool) -> DuckFrame:
-        """The rows of a frame, which are computed already; many are written, so that they can be counted."""
-        if not few:
-            self.write(frame, folder, None, {})
+    def materialise(self, frame: DuckFrame, folder: str) -> DuckFrame:
+        """The rows of a frame, which are computed already; they are written, so that they can be counted."""
+        self.write(frame, folder, None, {})
         return frame
 
     def write(

@@ -82,7 +82,7 @@ class Kept:
         self.piece = piece
         self.root = plan_maintenance(piece.plan, piece.columns, drawn_types)
         self.rows: ZSet = {}
-        self._known: dict[frozenset[str], tuple[Plan, Steps]] = {}
+        self._known: dict[tuple[frozenset[str], bool], tuple[Plan, Steps]] = {}
 
     def fill(self, tables: Tables) -> Tables:
         """Store everything; the tables with this one among them, the same at both ends."""
@@ -93,21 +93,24 @@ class Kept:
         """Let the change become of what is stored; the tables with this one among them, at both ends."""
         seen = replace(tables, stored_columns=self.root.columns, stored=self.rows)
         expected = evaluate(self.root.stored, tables)
-        plan, steps = self.smaller(changed_tables(tables))
         what, found = "root", plus(self.rows, evaluate(self.root.change, seen))
-        if found == dict(expected):
-            what = "root in steps" if in_steps else "simplified root"
-            found = plus(self.rows, _run(steps, seen) if in_steps else evaluate(plan, seen))
+        for scans in (False, True):
+            if found == dict(expected):
+                plan, steps = self.smaller(changed_tables(tables), scans=scans)
+                what = f"{'root in steps' if in_steps else 'simplified root'}{', by scans' if scans else ''}"
+                found = plus(self.rows, _run(steps, seen) if in_steps else evaluate(plan, seen))
         after = self._among(tables, self.rows, expected)
         self.rows = expected
         return after, (f"{what} of {self.piece.table}", expected, found)
 
-    def smaller(self, changed: frozenset[str]) -> tuple[Plan, Steps]:
-        """The change of what is stored, simplified, whole and in steps."""
-        if changed not in self._known:
-            plan = simplify(self.root.change, changed=changed, known=all_exact(self.root.change))
-            self._known[changed] = plan, materialise_shared(plan, long=SHORT)
-        return self._known[changed]
+    def smaller(self, changed: frozenset[str], *, scans: bool) -> tuple[Plan, Steps]:
+        """The change of what is stored, simplified for look-ups or for scans, whole and in steps."""
+        key = (changed, scans)
+        if key not in self._known:
+            known = replace(all_exact(self.root.change), scans=scans)
+            plan = simplify(self.root.change, changed=changed, known=known, origins=self.root.origins)
+            self._known[key] = plan, materialise_shared(plan, long=SHORT)
+        return self._known[key]
 
     @property
     def visible(self) -> ZSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import duckdb
@@ -33,15 +34,18 @@ class Duck:
         self._database = database
         self._connection = connection
         self._texts: dict[tuple[Plan, tuple[str, ...]], str] = {}
+        self.whole_changes = False
+        """Whether changes are all rows that were there and all that are there now, unless added up."""
 
     def load(self, before: dict[str, ZSet], after: dict[str, ZSet]) -> None:
         statements: list[str] = []
         for table in self._database.tables:
-            statements += self._put(f"{table}_since", table, before[table], weighted=False)
-            statements += self._put(f"{table}_until", table, after[table], weighted=False)
-            statements += self._put(
-                f"{table}_change", table, minus(after[table], before[table]), weighted=True
-            )
+            came, went = list(after[table].items()), [(row, -weight) for row, weight in before[table].items()]
+            # A change whose weights aren't added up: rows that stayed have come and gone.
+            change = [*went, *came] if self.whole_changes else minus(after[table], before[table]).items()
+            statements += self._put(f"{table}_since", table, before[table].items(), weighted=False)
+            statements += self._put(f"{table}_until", table, came, weighted=False)
+            statements += self._put(f"{table}_change", table, change, weighted=True)
         self._connection.execute(f"BEGIN; {'; '.join(statements)}; COMMIT")
 
     def evaluate(self, plan: Plan) -> ZSet:
@@ -80,7 +84,9 @@ class Duck:
             self._texts[plan, columns] = _bound(render(plan, DUCKDB, columns))
         return self._texts[plan, columns]
 
-    def _put(self, name: str, table: str, rows: ZSet, *, weighted: bool) -> list[str]:
+    def _put(
+        self, name: str, table: str, rows: Iterable[tuple[tuple[Any, ...], int]], *, weighted: bool
+    ) -> list[str]:
         columns = [
             f"{column} {'INTEGER[]' if kind == LIST else 'INTEGER'}"
             for column, kind in self._database.tables[table]
@@ -88,7 +94,7 @@ class Duck:
         columns += ["__weight BIGINT"] if weighted else []
         made = f"CREATE OR REPLACE TEMP TABLE {name} ({', '.join(columns)})"
         listed: list[str] = []
-        for row, weight in rows.items():
+        for row, weight in rows:
             values = (*row, weight) if weighted else row
             text = f"({', '.join(_shown(value) for value in values)})"
             listed += [text] if weighted else [text] * weight

@@ -24,6 +24,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
     Support,
@@ -54,9 +55,11 @@ from anabranch.delta import (
     differentiate,
     hidden_state,
     join_order,
+    key_bounds,
     maintenance_plan,
     outer_join,
     push_semi_joins,
+    reduce_tables,
     simplify,
     since_from_until,
 )
@@ -486,6 +489,25 @@ def _state_columns_reversed(plan: Plan) -> Plan:
     return transform_up(plan, reversed_)
 
 
+# -- tables that are read once --------------------------------------------------------------------
+
+
+def _null_never_matters(reduction: reduce_tables._Reduction, name: str) -> Call:
+    return Call("=", (Ref(name), Ref(reduce_tables.KEY)))
+
+
+_demands_as_they_are = key_bounds._demands_of_sides
+
+
+def _preserved_side_bounded(join: Join, demand: Any, bounds: key_bounds.KeyBounds) -> Any:
+    kept = join.kind in ("left", "anti")
+    return _demands_as_they_are(replace(join, kind="inner") if kept else join, demand, bounds)
+
+
+def _never_repeated(plan: Plan) -> Plan:
+    return transform_up(plan, lambda part: part.input if isinstance(part, Rows) else part)
+
+
 DELTA = "anabranch.delta"
 AFFECTED, RESTRICT, SIMPLIFY = f"{DELTA}.affected_keys", f"{DELTA}.push_semi_joins", f"{DELTA}.simplify"
 ROOT, STATE, ORDER, CUTS = (
@@ -495,6 +517,7 @@ ROOT, STATE, ORDER, CUTS = (
     f"{DELTA}.materialise",
 )
 GROUPS, ONE_END = f"{DELTA}.inner_aggregate", f"{DELTA}.since_from_until"
+REDUCE, BOUNDS = f"{DELTA}.reduce_tables", f"{DELTA}.key_bounds"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -664,6 +687,11 @@ MUTANTS = [
     Mutant("one end: what it was is what it is", ONE_END + ":UnionAll", lambda parts: parts[0]),
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
     Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
+    Mutant("read once: the change is added", REDUCE + ":Negate", lambda plan: plan),
+    Mutant("read once: NULL is no key", REDUCE + ":_Reduction._same_key", _null_never_matters),
+    Mutant("read once: only the first reader's keys", BOUNDS + ":Bound.__or__", lambda one, other: one),
+    Mutant("read once: the preserved side bounded", BOUNDS + ":_demands_of_sides", _preserved_side_bounded),
+    Mutant("weights: passed on to groups", SIMPLIFY + ":keep_weights", _never_repeated),
     Mutant("cuts: weights lost", CUTS + ":HasWeightColumn", lambda: lambda plan: False),
     Mutant(
         "cuts: all parts are one",

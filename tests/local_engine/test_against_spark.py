@@ -18,7 +18,7 @@ from anabranch.delta.single_partition import RelationFacts
 from anabranch.engine.local.held import Held
 from anabranch.engine.local.interpret import Keyed, interpret
 from anabranch.engine.local.kinds import VOID, Kind
-from anabranch.engine.local.nearby import _Nearby
+from anabranch.engine.local.nearby import Nearby
 from anabranch.engine.local.reach import Leaf
 from anabranch.engine.local.values import held_rows
 from anabranch.engine.render.dialect import SPARK
@@ -165,7 +165,7 @@ class Counted:
     def __init__(self, lake: ab.Lake) -> None:
         context = lake._context
         lake_version = context.catalog.lake_version()
-        self._near = _Nearby(Sources(context, lake_version, lake_version), None, RelationFacts(), self.most)  # type: ignore[arg-type]
+        self._near = Nearby(Sources(context, lake_version, lake_version), None, RelationFacts(), self.most)  # type: ignore[arg-type]
         self.asked = 0
 
     def is_large(self, leaf: Leaf) -> bool:

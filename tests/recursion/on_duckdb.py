@@ -53,7 +53,7 @@ class Given:
     def estimate_sizes(self, changed: frozenset[str], read: frozenset[TableName]) -> RelationFacts:
         return RelationFacts()
 
-    def scan_leaf(self, leaf: Scan | Delta) -> DuckFrame:
+    def scan_leaf(self, leaf: Scan | Delta, *, net: bool) -> DuckFrame:
         before, after = self.since[leaf.table], self.until[leaf.table]
         if isinstance(leaf, Delta):
             return frame(minus(after, before), WEIGHT)

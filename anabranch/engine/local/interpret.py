@@ -71,7 +71,7 @@ class World(Constants, Protocol):
         """How many it has."""
         ...
 
-    def rows(self, leaf: Scan | Delta | StoredResult) -> Held:
+    def rows(self, leaf: Leaf) -> Held:
         """The rows of a relation that isn't large, under the leaf's names."""
         ...
 
@@ -250,7 +250,7 @@ class _Interpreter:
 
     def _native(self, plan: Plan) -> Held:
         match plan:
-            case Scan() | Delta() | StoredResult():
+            case Scan() | Delta() | StoredResult() | Materialised():
                 return self._world.rows(plan)
             case Values():
                 return self._values(plan)

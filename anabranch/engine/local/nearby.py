@@ -47,7 +47,7 @@ def computed_here(
         return None
     try:
         wanted = kinds_of(table.schema)
-        held = interpret(plan, _Nearby(sources, table, known, most), questions=questions)
+        held = interpret(plan, Nearby(sources, table, known, most), questions=questions)
         return in_kinds(held, wanted)
     except EngineMemory:
         raise
@@ -56,7 +56,7 @@ def computed_here(
         return None
 
 
-class _Nearby:
+class Nearby:
     """What a refresh reads, as `here` asks for it."""
 
     def __init__(self, sources: Sources, table: WorkingTable, known: RelationFacts, most: int) -> None:
@@ -65,6 +65,7 @@ class _Nearby:
         self.most = most
 
     def is_large(self, leaf: Leaf) -> bool:
+        """Whether a relation has more rows than are held here."""
         match leaf:
             case StoredResult():
                 return sum(file.rows for file in self._table.live_files().values()) > self.most
@@ -74,19 +75,25 @@ class _Nearby:
                 return False
 
     def count(self, leaf: Scan | StoredResult) -> int:
+        """How many rows a relation has."""
         return self._sources.count_leaf_rows(leaf, self._table)
 
-    def rows(self, leaf: Scan | Delta | StoredResult) -> Held:
+    def rows(self, leaf: Leaf) -> Held:
+        """The rows of a relation that isn't large."""
+        if isinstance(leaf, Materialised):
+            raise TooDear("rows of another statement")
         found = self._sources.read_arrow(leaf, self._table)
         if found is None:
             raise TooDear("more than is read here")
         return held_rows(found, leaf.names, weight=isinstance(leaf, Delta))
 
     def look_up(self, leaf: Scan | StoredResult, keys: Mapping[str, Keyed]) -> Held | None:
+        """The rows of a large relation that have one of the values in each of some columns."""
         found = self._sources.look_up_rows(leaf, keys, self._table, FOUND // max(len(leaf.columns), 2))
         return None if found is None else held_rows(found, leaf.names)
 
     def ask(self, plan: Plan, cuts: Mapping[str, Held]) -> Held:
+        """The rows of a plan, computed by the engine."""
         named, handed = _numbered(plan)
         rendered = _rendered(named, self._engine.dialect, self._known)
         frames = {key: self._frame(leaf, cuts, handed) for key, leaf in rendered.leaves}
@@ -107,6 +114,7 @@ class _Nearby:
                 return self._sources.scan_leaf(leaf)
 
     def value(self, scalar: Scalar) -> tuple[Kind, Any]:
+        """The value of a constant, and its type, as the engine says."""
         known = _CONSTANTS.setdefault(self._engine, {})
         if scalar not in known:
             known[scalar] = self._asked(scalar)

@@ -68,9 +68,9 @@ def render(
 ) -> RenderedStatement:
     """The statement for a plan; `columns` are the names of the result (by default the plan's own).
 
-    `known`: what is known of a small change, for hints where to compute it.
+    `known`: what is known of the sizes of what it reads, for hints where to compute it.
     """
-    hints = Hints(known) if known is not None and dialect.has_hints else None
+    hints = Hints(known) if known is not None and known.few and dialect.has_hints else None
     return _Rendering(dialect, hints).statement(plan, columns or plan.names)
 
 

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from anabranch.engine.base import Checksum, FileWithDeletes, Frame
+from anabranch.engine.base import Checksum, FileWithDeletes, Frame, ReadPositions
 from anabranch.engine.render.dialect import SPARK
 from anabranch.engine.spark.error_translation import translate_errors
 from anabranch.engine.spark.expressions import (
@@ -39,11 +39,11 @@ from anabranch.engine.spark.expressions import (
     PICK,
     nested_null_condition,
     new_value_columns,
-    path_spellings,
     pick_new_value,
     quote_name,
     to_comparable,
 )
+from anabranch.engine.spark.scan_files import FILE, POSITION, FileScanner
 from anabranch.engine.spark.schemas import check_storable, field_id_metadata, spark_schema
 from anabranch.engine.spark.session import configure_session, start_session
 from anabranch.errors import (
@@ -52,13 +52,10 @@ from anabranch.errors import (
 )
 from anabranch.events import Observer
 from anabranch.names import WEIGHT
-from anabranch.paths import normalise_path
 from anabranch.schema import Schema, Type, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
-_FILE, _POSITION, _ACTION = "__file", "__position", "__action"
-_DELETED_IN, _DELETED_AT = "file_path", "pos"
-_NUMBER, _PLACE = "__number", "__place"
+_ACTION = "__action"
 
 # Types that a round trip through Arrow keeps.
 _HELD = (
@@ -94,6 +91,7 @@ class SparkEngine:
         self._ready: SparkSession | None = None
         self._own = False
         self._statements = 0
+        self._files = FileScanner(lambda: self.session)
 
     @property
     def statements(self) -> int:
@@ -133,6 +131,7 @@ class SparkEngine:
                 self._ready.stop()
             self._ready = None
             self._own = False
+        self._files.forget()
 
     # -- frames -------------------------------------------------------------------------------
 
@@ -173,7 +172,7 @@ class SparkEngine:
                 frame.select(*names, F.lit(weight).cast("bigint").alias(WEIGHT))
                 for frame, weight in ((left, 1), (right, -1))
             ]
-            net = self._net(weighted[0].unionAll(weighted[1]), schema, WEIGHT)
+            net = self._net(weighted[0].unionAll(weighted[1]), schema)
             weight = F.col(WEIGHT)
             self._count_statement()
             row = net.agg(
@@ -222,82 +221,20 @@ class SparkEngine:
                     raise
                 return None
 
-    def scan(self, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False) -> Frame:
+    def scan(
+        self,
+        files: Sequence[FileWithDeletes],
+        schema: Schema,
+        *,
+        positions: bool = False,
+        deleted: ReadPositions | None = None,
+    ) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`."""
-        whole = [file.path for file in files if not file.deletes]
-        if len(whole) == len(files):
-            return self._scan_paths(whole, schema, positions=positions)
-        with translate_errors():
-            marked: dict[tuple[str, ...], list[str]] = {}
-            for file in files:
-                if file.deletes:
-                    marked.setdefault(file.deletes, []).append(file.path)
-            parts = [self._scan_paths(whole, schema, positions=positions)] if whole else []
-            parts += [
-                self._scan_with_deletes(paths, deletes, schema, positions=positions)
-                for deletes, paths in marked.items()
-            ]
-            return reduce(DataFrame.unionAll, parts)
-
-    def _scan_with_deletes(
-        self, paths: Sequence[str], deletes: Sequence[str], schema: Schema, *, positions: bool
-    ) -> DataFrame:
-        """The rows of files without those that position delete files list.
-
-        The position deletes are few beside the rows, and are broadcast. The join hashes by position alone;
-        the file is compared only where the position matches. So the file's condition must not be an
-        equation, or Spark would hash by both. A path that wasn't asked for fails the read, since deleted
-        rows would come back otherwise.
-        """
-        rows = self._scan_paths(paths, schema, positions=True)
-        numbers = {path: number for number, path in enumerate(sorted(paths))}
-        known = pa.table({_DELETED_IN: list(numbers), _NUMBER: pa.array(numbers.values(), pa.int64())})
-        kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
-        marks = self._read_parquet(deletes, kind).join(F.broadcast(self.from_arrow(known)), _DELETED_IN)
-        marks = marks.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
-        shown = [
-            (spelling, numbers[normalise_path(path)])
-            for path in rows.inputFiles()
-            for spelling in path_spellings(path)
-            if normalise_path(path) in numbers
-        ]
-        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(_FILE)))
-        spelled = F.create_map(*[F.lit(part) for pair in sorted(shown) for part in pair])
-        number = F.coalesce(F.try_element_at(spelled, F.col(_FILE)), unknown.cast("int"))
-        same_file = (number <= F.col(_NUMBER)) & (number >= F.col(_NUMBER))
-        same_row = (F.col(_POSITION) == F.col(_PLACE)) & same_file
-        kept = rows.join(F.broadcast(marks), same_row, "left_anti")
-        return kept if positions else kept.select(*self._columns(schema))
-
-    def _scan_paths(self, paths: Sequence[str], schema: Schema, *, positions: bool) -> DataFrame:
-        frame = self._read_parquet(paths, spark_schema(schema))
-        if not positions:
-            return frame
-        if not paths:
-            return frame.withColumns(
-                {_FILE: F.lit(None).cast("string"), _POSITION: F.lit(None).cast("bigint")}
-            )
-        return frame.select(
-            *[F.col(quote_name(name)) for name in schema.names],
-            F.col("_metadata.file_path").alias(_FILE),
-            F.col("_metadata.row_index").alias(_POSITION),
-        )
+        return self._files.scan(files, schema, positions=positions, deleted=deleted)
 
     def _columns(self, schema: Schema) -> list[SparkColumn]:
         self.session  # noqa: B018  (classic Spark can't name a column before it runs)
         return [F.col(quote_name(name)) for name in schema.names]
-
-    def _read_parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
-        with translate_errors():
-            if not paths:
-                return self._empty_frame(schema)
-            return self.session.read.schema(schema).parquet(*paths)
-
-    def _empty_frame(self, schema: StructType) -> DataFrame:
-        """A frame that Spark knows to be empty: what is joined to it isn't read, and no worker starts."""
-        session = self.session  # columns need a session
-        columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
-        return session.range(0).select(*columns).filter(F.lit(False))
 
     def run_query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
         """Run a statement in which `{placeholder}` stands for a relation."""
@@ -318,7 +255,8 @@ class SparkEngine:
         schema: Schema,
     ) -> Frame:
         """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        return self._net(self._union_weighted(plus, minus, weighted, schema, "_weight"), schema, "_weight")
+        net = self._net(self._union_weighted(plus, minus, weighted, schema), schema)
+        return net.withColumnRenamed(WEIGHT, "_weight")
 
     def change_rows(
         self,
@@ -326,10 +264,12 @@ class SparkEngine:
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
+        *,
+        net: bool,
     ) -> Frame:
-        """The same rows with their weight in `__weight`; added up only where some may cancel."""
-        together = self._union_weighted(plus, minus, weighted, schema, WEIGHT)
-        return self._net(together, schema, WEIGHT) if minus or weighted else together
+        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
+        together = self._union_weighted(plus, minus, weighted, schema)
+        return self._net(together, schema) if net else together
 
     def _union_weighted(
         self,
@@ -337,25 +277,21 @@ class SparkEngine:
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
-        name: str,
     ) -> DataFrame:
-        names = self._columns(schema)
+        kind = StructType([*spark_schema(schema).fields, StructField(WEIGHT, LongType())])
         parts: list[DataFrame] = []
         for files, weight in ((plus, 1), (minus, -1)):
             if files:
                 rows = self.scan(files, schema)
-                parts.append(rows.select(*names, F.lit(weight).cast("bigint").alias(name)))
+                parts.append(rows.select("*", F.lit(weight).cast("bigint").alias(WEIGHT)))
         if weighted:
-            parts.append(self._read_change_files(weighted, schema).select(*names, F.col(WEIGHT).alias(name)))
+            parts.append(self._files.read_parquet(weighted, kind))
         with translate_errors():
-            if not parts:
-                fields = [*spark_schema(schema).fields, StructField(name, LongType())]
-                return self._empty_frame(StructType(fields))
-            return reduce(DataFrame.unionAll, parts)
+            return reduce(DataFrame.unionAll, parts) if parts else self._files.empty_frame(kind)
 
-    def _net(self, rows: DataFrame, schema: Schema, name: str) -> DataFrame:
+    def _net(self, rows: DataFrame, schema: Schema) -> DataFrame:
         with translate_errors():
-            total = F.sum(name).alias(name)
+            total = F.sum(WEIGHT).alias(WEIGHT)
             maps = [column for column in schema if has_map(column.type)]
             if not maps:
                 net = rows.groupBy(*self._columns(schema)).agg(total)
@@ -366,8 +302,8 @@ class SparkEngine:
                     for i, c in enumerate(schema)
                 ]
                 firsts = [F.first(F.col(quote_name(c.name))).alias(c.name) for c in schema]
-                net = rows.groupBy(*keys).agg(*firsts, total).select(*schema.names, name)
-            return net.filter(F.col(name) != 0)
+                net = rows.groupBy(*keys).agg(*firsts, total).select(*schema.names, WEIGHT)
+            return net.filter(F.col(WEIGHT) != 0)
 
     def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
@@ -394,14 +330,14 @@ class SparkEngine:
             gone = gone.select(
                 *[value.alias(f"{key}_") for value, key in zip(shown, keys, strict=True)], WEIGHT
             )
-            rows = self.scan(live, schema, positions=True).select(*aliased, _FILE, _POSITION)
+            rows = self.scan(live, schema, positions=True).select(*aliased, FILE, POSITION)
             same = reduce(lambda a, b: a & b, (F.col(key).eqNullSafe(F.col(f"{key}_")) for key in keys))
             found = rows.join(F.broadcast(gone), same, "inner")
-            order = Window.partitionBy(*keys).orderBy(_FILE, _POSITION)
+            order = Window.partitionBy(*keys).orderBy(FILE, POSITION)
             numbered = found.select(
-                _FILE, _POSITION, WEIGHT, F.row_number().over(order).cast("bigint").alias("__number")
+                FILE, POSITION, WEIGHT, F.row_number().over(order).cast("bigint").alias("__number")
             )
-            return numbered.filter(F.col("__number") <= -F.col(WEIGHT)).select(_FILE, _POSITION)
+            return numbered.filter(F.col("__number") <= -F.col(WEIGHT)).select(FILE, POSITION)
 
     def rows_with_keys(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
         """The stored rows that agree in all keys with a row of a small frame, which is broadcast.
@@ -427,10 +363,10 @@ class SparkEngine:
     def _read_change_files(self, paths: Sequence[str], schema: Schema) -> DataFrame:
         hidden = [
             StructField(WEIGHT, LongType()),
-            StructField(_FILE, StringType()),
-            StructField(_POSITION, LongType()),
+            StructField(FILE, StringType()),
+            StructField(POSITION, LongType()),
         ]
-        return self._read_parquet(paths, StructType([*spark_schema(schema).fields, *hidden]))
+        return self._files.read_parquet(paths, StructType([*spark_schema(schema).fields, *hidden]))
 
     def change_from_actions(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """From actions per row to weighted rows: an update is one deleted and one inserted row."""
@@ -444,8 +380,8 @@ class SparkEngine:
             wide = StructType(
                 [
                     *declared.fields,
-                    StructField(_FILE, StringType()),
-                    StructField(_POSITION, LongType()),
+                    StructField(FILE, StringType()),
+                    StructField(POSITION, LongType()),
                     StructField(_ACTION, IntegerType()),
                     *(
                         StructField(name, field.dataType)
@@ -459,8 +395,8 @@ class SparkEngine:
             old = F.struct(
                 *[F.col(quote_name(name)).alias(name) for name in schema.names],
                 F.lit(-1).cast("bigint").alias(WEIGHT),
-                F.col(_FILE),
-                F.col(_POSITION),
+                F.col(FILE),
+                F.col(POSITION),
             )
             new = F.struct(
                 *[
@@ -470,8 +406,8 @@ class SparkEngine:
                     for i, column in enumerate(schema)
                 ],
                 F.lit(1).cast("bigint").alias(WEIGHT),
-                F.lit(None).cast("string").alias(_FILE),
-                F.lit(None).cast("bigint").alias(_POSITION),
+                F.lit(None).cast("string").alias(FILE),
+                F.lit(None).cast("bigint").alias(POSITION),
             )
             action = F.col(_ACTION)
             rows = (
@@ -482,26 +418,23 @@ class SparkEngine:
             return typed.select(F.explode(rows).alias("row")).select("row.*")
 
     def rows_after_rewrite(
-        self, touched: Sequence[FileWithDeletes], changes: Sequence[str], gone: Sequence[str], schema: Schema
+        self,
+        touched: Sequence[FileWithDeletes],
+        changes: Sequence[str],
+        schema: Schema,
+        deleted: ReadPositions,
     ) -> Frame:
-        """The rows of touched files without the positions in `gone`, and those that changes add."""
+        """The rows of touched files but those at deleted positions, and those that changes add."""
         names = self._columns(schema)
         with translate_errors():
             if not changes:
-                return self.scan(touched, schema)
+                return self.scan(touched, schema, deleted=deleted)
             come = self._read_change_files(changes, schema).filter(F.col(WEIGHT) > 0)
             times = F.explode(F.sequence(F.lit(1), F.col(WEIGHT).cast("int"))).alias("__time")
             added = come.select(*names, times).select(*names)
             if not touched:
                 return added
-            taken = (
-                self._read_change_files(gone, schema)
-                .filter(F.col(_FILE).isNotNull())
-                .select(_FILE, _POSITION)
-            )
-            rows = self.scan(touched, schema, positions=True)
-            kept = rows.join(taken, [_FILE, _POSITION], "left_anti").select(*names)
-            return added.unionAll(kept)
+            return added.unionAll(self._files.scan_without(touched, schema, deleted))
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -570,11 +503,9 @@ class SparkEngine:
             writer = frame.write.option("compression", "zstd")
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
 
-    def materialise(self, frame: Frame, folder: str, *, few: bool) -> Frame:
-        """The rows of a frame, computed once: kept in memory if few, else written to a new folder."""
+    def materialise(self, frame: Frame, folder: str) -> Frame:
+        """The rows of a frame, computed once: written to a new folder."""
         with translate_errors():
-            if few and (held := self.collect(frame)) is not None:
-                return self.from_arrow(held, frame)
             # Parquet has no columns without a type.
             untyped = {f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)}
             written = frame.withColumns({name: F.col(quote_name(name)).cast("boolean") for name in untyped})

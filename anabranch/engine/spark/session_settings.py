@@ -33,6 +33,8 @@ OWN_SESSION = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
+    # A change runs many small statements, whose generated code takes longer to compile than to run.
+    "spark.sql.codegen.cache.maxEntries": "5000",
     # Every hash table allocates a page at first, and a small change has many of them in one task.
     "spark.buffer.pageSize": "2m",
     # A second safeguard behind our own: no ${env:…} in a statement's text, no path as a table.
