@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.clock import Clock
 from anabranch.commit.catalog import Catalog
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
+from anabranch.names import TableName
 from anabranch.settings import Settings
 from anabranch.streams.versions import LakeVersion
 
@@ -47,6 +48,8 @@ class LakeContext:
     observer: Observer
     follow: ImmediateMaintenance | None = None
     """Maintains the immediate stream tables in a write's commit; see `write/immediate_updates.py`."""
+    large_fetches: set[tuple[TableName, frozenset[str]]] = field(default_factory=set)
+    """Stream tables, and changed tables, for which reading a table once fetched too many rows of it."""
 
     @property
     def lookup_bytes(self) -> int:

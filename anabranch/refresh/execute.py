@@ -41,7 +41,13 @@ from anabranch.write.working_table import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
 _NONE: Tables = MappingProxyType({})
-FEW = RelationFacts()
+FEW = RelationFacts(scans=True)
+FETCHED_ROWS, PER_CHANGED_ROW = 200_000, 4
+"""A step may fetch so many rows, and so many more for each changed row, of a table that is read once."""
+
+
+class _TooManyRows(Exception):
+    """Reading a table once for all of a change fetched more rows than it can have saved."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,13 @@ def _maintain_table(
 ) -> RowCounts:
     changed = sources.changed_tables(kept.reads)
     known = sources.estimate_sizes(changed, kept.reads, table)
+    # A key that many rows share touches most of a table; that shows only when its rows are fetched.
+    known = replace(known, scans=(kept.table, changed) not in context.large_fetches)
     try:
         return _compute_and_apply(context, kept, table, sources, changed, known)
+    except _TooManyRows:
+        context.large_fetches.add((kept.table, changed))
+        return _compute_and_apply(context, kept, table, sources, changed, replace(known, scans=False))
     except EngineMemory:
         if not known.few:
             raise
@@ -138,12 +149,13 @@ def _compute_and_apply(
     if not statements:
         return RowCounts()
     if known.few:
-        plan = change_plan(kept.maintained, changed, known)
+        plan = change_plan(kept.maintained, changed, replace(known, scans=False))
         with collector_waits():
             here = computed_here(plan, table, sources, known, questions=2 * len(statements))
             if here is not None:
                 return apply_local_change(context, table, here)
-    with _StatementRun(context, table, sources, known) as run:
+    most = FETCHED_ROWS + PER_CHANGED_ROW * sources.count_changed_rows(changed) if known.scans else None
+    with _StatementRun(context, table, sources, known, most) as run:
         for statement in statements[:-1]:
             run.materialise(statement)
         return run.apply(statements[-1])
@@ -153,9 +165,15 @@ class _StatementRun:
     """The statements of one change, run one after the other; their rows are kept until the last has run."""
 
     def __init__(
-        self, context: LakeContext, table: WorkingTable, sources: Sources, known: RelationFacts
+        self,
+        context: LakeContext,
+        table: WorkingTable,
+        sources: Sources,
+        known: RelationFacts,
+        most: int | None,
     ) -> None:
         self._context, self._table, self._sources, self._known = context, table, sources, known
+        self._most = most
         self._frames: dict[str, Frame] = {}
         self._in_memory: dict[str, tuple[Any, Frame]] = {}
         self._folders: list[str] = []
@@ -175,6 +193,8 @@ class _StatementRun:
         engine = self._context.engine
         rows = engine.collect(frame) if step.few and self._known.few else None
         if rows is not None:
+            if self._most is not None and rows.num_rows > self._most:
+                raise _TooManyRows(step.name)
             self._in_memory[step.name] = rows, frame
             return
         self._folders.append(f"{self._table.folder}/changes/{self._context.clock.new_id()}")
@@ -224,9 +244,9 @@ def change_statements(
 ) -> tuple[Statement, ...]:
     """The statements that compute a change, given which tables changed; none if the result can't change.
 
-    `known`: what is known of the sizes of what they read. Engines read tables from end to end.
+    `known`: what is known of the sizes of what they read.
     """
-    plan = change_plan(kept, changed, replace(known, scans=True))
+    plan = change_plan(kept, changed, known)
     if not changed or is_empty(plan):
         return ()
     steps = materialise_shared(plan)

@@ -52,6 +52,7 @@ from anabranch.algebra.transform import transform_up
 from anabranch.delta import (
     affected_keys,
     aggregate_state,
+    both_ends,
     differentiate,
     hidden_state,
     join_order,
@@ -496,6 +497,10 @@ def _null_never_matters(reduction: reduce_tables._Reduction, name: str) -> Call:
     return Call("=", (Ref(name), Ref(reduce_tables.KEY)))
 
 
+def _null_is_no_touched_key(tagged: both_ends._Tagged, own: Scalar) -> Call:
+    return Call("=", (own, Ref(both_ends.KEY)))
+
+
 _demands_as_they_are = key_bounds._demands_of_sides
 
 
@@ -517,7 +522,7 @@ ROOT, STATE, ORDER, CUTS = (
     f"{DELTA}.materialise",
 )
 GROUPS, ONE_END = f"{DELTA}.inner_aggregate", f"{DELTA}.since_from_until"
-REDUCE, BOUNDS = f"{DELTA}.reduce_tables", f"{DELTA}.key_bounds"
+REDUCE, BOUNDS, BOTH = f"{DELTA}.reduce_tables", f"{DELTA}.key_bounds", f"{DELTA}.both_ends"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -691,6 +696,10 @@ MUTANTS = [
     Mutant("read once: NULL is no key", REDUCE + ":_Reduction._same_key", _null_never_matters),
     Mutant("read once: only the first reader's keys", BOUNDS + ":Bound.__or__", lambda one, other: one),
     Mutant("read once: the preserved side bounded", BOUNDS + ":_demands_of_sides", _preserved_side_bounded),
+    Mutant("both ends: rows of both meet", BOTH + ":all_of", lambda parts: next(iter(parts))),
+    Mutant("both ends: the change is added", BOTH + ":Negate", lambda plan: plan),
+    Mutant("both ends: NULL is no key", BOTH + ":_Tagged._same_key", _null_is_no_touched_key),
+    Mutant("both ends: multiplicity ignored", BOTH + ":Rows", Support),
     Mutant("weights: passed on to groups", SIMPLIFY + ":keep_weights", _never_repeated),
     Mutant("cuts: weights lost", CUTS + ":HasWeightColumn", lambda: lambda plan: False),
     Mutant(

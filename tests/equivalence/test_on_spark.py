@@ -28,6 +28,8 @@ SHORT = 30
 """Operators of a plan that Spark plans in a second or two; the longer ones run on request."""
 
 
+ONCE_WRONG = (766880004,)
+"""Texts that something was wrong with before: Spark's optimiser lost a column when it was verified."""
 HELD = (0, 50_000, 2)
 """Rows of a table that are read here, in turns: none, all, or so few that others are looked up."""
 
@@ -87,8 +89,8 @@ def stored(lake: ab.Lake) -> dict[tuple[Any, ...], int]:
 def run(spark: SparkSession, place: Path, cases: Iterable[Case]) -> int:
     """How many were differential: nothing they read is read in full at every refresh."""
     differential = 0
-    for case in cases:
-        with ab.connect(place / str(case.seed), spark=spark) as lake:
+    for number, case in enumerate(cases):
+        with ab.connect(place / str(number), spark=spark) as lake:
             differential += check(lake, case)
     return differential
 
@@ -99,7 +101,8 @@ def short(case: Case) -> bool:
 
 def test_random_texts_are_kept_round_after_round(spark: SparkSession, place: Path) -> None:
     drawn = (draw_case(seed, rounds=ROUNDS) for seed in rotating_seeds(1_000))
-    assert run(spark, place, itertools.islice(filter(short, drawn), TEXTS)) > 0
+    once_wrong = (draw_case(seed, rounds=ROUNDS) for seed in ONCE_WRONG)
+    assert run(spark, place, itertools.chain(once_wrong, itertools.islice(filter(short, drawn), TEXTS))) > 0
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -55,6 +56,7 @@ from anabranch.names import WEIGHT
 from anabranch.schema import Schema, Type, has_floats, has_map
 
 INSERT, DELETE, UPDATE = 1, 2, 3
+CONSTRAINTS, LOST_COLUMN = "spark.sql.constraintPropagation.enabled", "key not found"
 _ACTION = "__action"
 
 # Types that a round trip through Arrow keeps.
@@ -175,10 +177,28 @@ class SparkEngine:
             net = self._net(weighted[0].unionAll(weighted[1]), schema)
             weight = F.col(WEIGHT)
             self._count_statement()
-            row = net.agg(
+            counts = net.agg(
                 F.sum(F.when(weight > 0, weight)).alias("l"), F.sum(F.when(weight < 0, -weight)).alias("r")
-            ).collect()[0]
+            )
+            try:
+                row = counts.collect()[0]
+            except (PySparkException, Py4JError) as error:
+                if LOST_COLUMN not in str(error):
+                    raise
+                row = self._collect_without_constraints(counts)
             return row["l"] or 0, row["r"] or 0
+
+    def _collect_without_constraints(self, frame: DataFrame) -> Any:
+        """The one row of a frame, optimised without what Spark infers of rows.
+
+        Rewriting that for a union, it may look for a column that only a subquery inside had.
+        """
+        before = self.session.conf.get(CONSTRAINTS) or "true"
+        self.session.conf.set(CONSTRAINTS, "false")
+        try:
+            return frame.select("*").collect()[0]
+        finally:
+            self.session.conf.set(CONSTRAINTS, before)
 
     def from_arrow(self, table: Any, like: Frame | None = None) -> Frame:
         """Arrow data as a frame; `like`: in the types of another one, which it was collected from."""
