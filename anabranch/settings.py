@@ -195,7 +195,8 @@ _SETTINGS = (
         "driver_rows",
         "50000",
         _whole_number(0, 1 << 20),
-        "up to how many rows of a table a refresh reads without a Spark job, if little changed; 0: never",
+        "up to how many rows of a table a refresh reads without a Spark job, if little changed; "
+        "0: only a small stored result, to finish what Spark has left of a change",
     ),
     Setting(
         "driver_lookup_bytes",
