@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from anabranch.engine.spark import scan_files
 from anabranch.refresh.verify import Verified
 from tests.consistency.bags import bag_of, check_history
 from tests.position_deletes.forced import delete_files, elsewhere, live_files, marked, marking_always
@@ -126,3 +127,11 @@ def test_a_large_table_is_marked_without_being_forced(place, spark):
         assert marked(lake, "t") == 0
         assert lake.table("t").count() == ids.size
         check_history(lake, "t", neighbours=True)
+
+
+def test_of_many_deleted_positions_spark_reads_the_delete_files_itself(lake, monkeypatch):
+    lake.delete("t", "id % 50 = 0")
+    before = agree(lake)
+    lake._context.engine.stop()  # the session is not its own: it forgets what it has handed over
+    monkeypatch.setattr(scan_files, "SENT_DELETES", 0)
+    assert agree(lake) == before

@@ -14,6 +14,7 @@ from anabranch.iceberg.change_files import (
     CHANGES,
     MAX_INLINE_CHANGE_FILES,
     ChangeFile,
+    may_cancel,
     read_changes_between,
     read_snapshot_changes,
     read_summary_files,
@@ -149,3 +150,23 @@ def test_a_version_that_shares_its_snapshot_with_a_kept_one_keeps_it():
     expiry = plan_expiry([(1, None), (2, 7), (5, 7), (6, 8)], metadata_with([7, 8], 8), 5)
     assert expiry.lsns == (1, 2)
     assert expiry.snapshots == ()
+
+
+def files(*signs: str) -> list[ChangeFile]:
+    """Change files of one write each; `~a` and `~a` are two of one write."""
+    return [
+        ChangeFile(sign[0], f"file:///t/changes/{sign[1:] or number}/{number}.parquet")  # type: ignore[arg-type]
+        for number, sign in enumerate(signs)
+    ]
+
+
+@pytest.mark.parametrize(
+    "signs", [(), ("+",), ("+", "+", "+"), ("~",), ("~a", "~a", "~a"), ("~", "+"), ("-",)]
+)
+def test_rows_of_one_write_or_of_inserts_alone_cancel_nothing(signs):
+    assert not may_cancel(files(*signs))
+
+
+@pytest.mark.parametrize("signs", [("+", "~"), ("~", "~"), ("~a", "~a", "~b"), ("-", "+"), ("~", "+", "~")])
+def test_rows_that_came_before_others_went_may_be_the_same(signs):
+    assert may_cancel(files(*signs))
