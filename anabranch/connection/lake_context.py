@@ -10,11 +10,11 @@ from anabranch.clock import Clock
 from anabranch.commit.catalog import Catalog
 from anabranch.events import Observer
 from anabranch.failpoints import Failpoints
-from anabranch.names import TableName
 from anabranch.settings import Settings
 from anabranch.streams.versions import LakeVersion
 
 if TYPE_CHECKING:
+    from anabranch.delta.maintenance_plan import MaintenancePlan
     from anabranch.engine.base import Engine
     from anabranch.engine.local.columns import Columns
     from anabranch.iceberg.table_reader import TableReader
@@ -48,8 +48,8 @@ class LakeContext:
     observer: Observer
     follow: ImmediateMaintenance | None = None
     """Maintains the immediate stream tables in a write's commit; see `write/immediate_updates.py`."""
-    large_fetches: set[tuple[TableName, frozenset[str]]] = field(default_factory=set)
-    """Stream tables, and changed tables, for which reading a table once fetched too many rows of it."""
+    large_fetches: set[tuple[MaintenancePlan, frozenset[str]]] = field(default_factory=set)
+    """Queries, and changed tables, for which reading a table once fetched too many rows of it."""
 
     @property
     def lookup_bytes(self) -> int:

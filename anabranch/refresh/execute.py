@@ -44,6 +44,8 @@ _NONE: Tables = MappingProxyType({})
 FEW = RelationFacts(scans=True)
 FETCHED_ROWS, PER_CHANGED_ROW = 200_000, 4
 """A step may fetch so many rows, and so many more for each changed row, of a table that is read once."""
+MAX_LARGE_FETCHES = 1_000
+"""So many changes are remembered for which that was too much."""
 
 
 class _TooManyRows(Exception):
@@ -123,18 +125,21 @@ def _maintain_table(
     changed = sources.changed_tables(kept.reads)
     known = sources.estimate_sizes(changed, kept.reads, table)
     # A key that many rows share touches most of a table; that shows only when its rows are fetched.
-    known = replace(known, scans=(kept.table, changed) not in context.large_fetches)
-    try:
-        return _compute_and_apply(context, kept, table, sources, changed, known)
-    except _TooManyRows:
-        context.large_fetches.add((kept.table, changed))
-        return _compute_and_apply(context, kept, table, sources, changed, replace(known, scans=False))
-    except EngineMemory:
-        if not known.few:
-            raise
-        # The hint for a single task was too much for one: without it the engine spreads the work.
-        spread = replace(known, few=False, changes=False)
-        return _compute_and_apply(context, kept, table, sources, changed, spread)
+    large_fetches = context.large_fetches
+    known = replace(known, scans=(kept.maintained, changed) not in large_fetches)
+    while True:
+        try:
+            return _compute_and_apply(context, kept, table, sources, changed, known)
+        except _TooManyRows:
+            if len(large_fetches) >= MAX_LARGE_FETCHES:
+                large_fetches.clear()
+            large_fetches.add((kept.maintained, changed))
+            known = replace(known, scans=False)
+        except EngineMemory:
+            if not known.few:
+                raise
+            # The hint for a single task was too much for one: without it the engine spreads the work.
+            known = replace(known, few=False, changes=False)
 
 
 def _compute_and_apply(

