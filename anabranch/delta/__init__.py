@@ -94,10 +94,6 @@ def differentiate(plan: Plan, exact: Exact | None = None, origins: dict[Plan, Pl
 
 
 def _is_not_linear(plan: Plan) -> bool:
-    match plan:
-        case Join(kind="inner"):
-            return False
-        case Join() | Aggregate() | Distinct() | SetOp() | Window():
-            return True
-        case _:
-            return False
+    if isinstance(plan, Join):
+        return plan.kind != "inner"
+    return isinstance(plan, Aggregate | Distinct | SetOp | Window)

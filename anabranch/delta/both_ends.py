@@ -68,7 +68,7 @@ def change_at_both_ends(plan: Plan, origins: Origins, changed: Collection[str], 
 
 def _change_of(query: Plan, changed: Collection[str], known: RelationFacts) -> Plan | None:
     query = at_until(query)
-    keys = _Partition(changed)(query)
+    keys = _PartitionKeys(changed)(query)
     if not keys:
         return None
     # Of several keys any will do; the same one is taken every time.
@@ -102,7 +102,7 @@ class _KeyColumn:
 Entries = frozenset[_KeyColumn]
 
 
-class _Partition:
+class _PartitionKeys:
     """For each column of a plan by which it can be computed key by key: the columns of the changed tables.
 
     None: nothing that the plan reads has changed.
@@ -125,9 +125,7 @@ class _Partition:
                 return {name: frozenset({_KeyColumn(plan, column)}) for name, column in plan.columns}
             case Values():
                 return None
-            case Filter(source) | Distinct(source):
-                return self(source)
-            case Generate(source):
+            case Filter(source) | Distinct(source) | Generate(source):
                 return self(source)
             case Project(source, items):
                 return _passed(self(source), {n: s.name for n, s in items if isinstance(s, Ref)})
@@ -227,9 +225,7 @@ class _Tagged:
                 return (plan, None) if plan not in self._columns else self._scan(plan)
             case Join():
                 return self._join(plan)
-            case UnionAll():
-                return self._sides(plan)
-            case SetOp():
+            case UnionAll() | SetOp():
                 return self._sides(plan)
             case Values():
                 return plan, None
@@ -300,7 +296,7 @@ class _Tagged:
 
     def _key_of(self, join: Join) -> str:
         """The column of the left by which an unchanged left side meets the touched rows of the right."""
-        keys = _Partition({scan.table for scan in self._columns})(join.right)
+        keys = _PartitionKeys({scan.table for scan in self._columns})(join.right)
         for here, there, _ in equal_columns(join):
             if keys and there.name in keys and self._holds(keys[there.name]):
                 return here.name
@@ -331,7 +327,7 @@ class _Tagged:
         return replace(plan, left=sides[0], right=sides[1]), name
 
     def _key_place(self, plan: UnionAll | SetOp) -> int:
-        keys = _Partition({scan.table for scan in self._columns})(plan) or {}
+        keys = _PartitionKeys({scan.table for scan in self._columns})(plan) or {}
         for place, column in enumerate(plan.names):
             if column in keys and self._holds(keys[column]):
                 return place

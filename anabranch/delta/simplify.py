@@ -63,8 +63,9 @@ def simplify(
         lambda part: reduce_right_sides(part, known),
         lambda part: (reduce_tables if known.scans else derive_since_from_until)(part, known),
         lambda part: reorder_joins(part, known),
-        lambda part: keep_weights(part) if known.scans else part,
     ]
+    if known.scans:
+        passes.append(keep_weights)
     for one in passes:
         plan = one(plan)
     return plan
