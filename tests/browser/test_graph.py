@@ -135,6 +135,16 @@ def place(page, name):
 
 
 @pytest.mark.slow
+def test_a_line_that_wraps_above_the_graph_does_not_scale_what_is_selected(page):
+    node(page, "sales.top").click()
+    before = place(page, "sales.top")
+    page.evaluate("document.querySelector('.graph').style.height = '500px'")
+    page.wait_for_function("document.querySelector('.canvas').clientHeight <= 500")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert place(page, "sales.top")[2:] == pytest.approx(before[2:], abs=0.1)
+
+
+@pytest.mark.slow
 def test_a_new_stream_table_appears_and_what_is_selected_stays_in_its_place(shown):
     lake, page = shown
     node(page, "sales.top").click()

@@ -265,14 +265,23 @@ export class GraphView {
     set(this.svg, "data-detail", DETAIL.find(([least]) => this.viewport.k >= least)[1]);
   }
 
-  /** What was in the middle stays there; a view that nobody moved is fitted again. */
+  /**
+   * What was in the middle stays there. A view that nobody moved is fitted again, unless something is
+   * selected: a line that wraps above the graph must not move it; it only stays in sight.
+   */
   #resized() {
     const { width, height } = this.viewport.size;
     const before = this.#size;
     this.#size = { width, height };
     if (!this.#places || !before || width <= 1) return;
-    if (!this.viewport.moved) this.fit({ smooth: false, least: LEAST });
-    else this.viewport.pan((width - before.width) / 2, (height - before.height) / 2);
+    const { moved } = this.viewport;
+    const selected = this.selected && this.place(this.selected);
+    if (!moved && !selected) {
+      this.fit({ smooth: false, least: LEAST });
+      return;
+    }
+    this.viewport.pan((width - before.width) / 2, (height - before.height) / 2);
+    if (!moved) this.viewport.reveal(selected);
   }
 
   #rove(id) {
