@@ -50,6 +50,8 @@ class LakeContext:
     """Maintains the immediate stream tables in a write's commit; see `write/immediate_updates.py`."""
     large_fetches: set[tuple[MaintenancePlan, frozenset[str]]] = field(default_factory=set)
     """Queries, and changed tables, for which reading a table once fetched too many rows of it."""
+    large_lookups: set[tuple[MaintenancePlan, frozenset[str]]] = field(default_factory=set)
+    """Queries, and changed tables, for which looking rows up found too many of them."""
 
     @property
     def lookup_bytes(self) -> int:

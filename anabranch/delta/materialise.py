@@ -5,6 +5,7 @@ them at every use, and plans them at every use, which for nested subqueries take
 shared subplans that cost something are materialised:
 
 - small ones always;
+- look-ups of the tables that are looked up, and the keys of these, always: no statement computes them;
 - others, whose rows go to files, only where a statement would still be too long to plan. Those that make it
   shorter by the most operators come first.
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from anabranch.algebra.plan import Aggregate, Join, Materialised, Plan, Project, SetOp, Top, Window, subplans
 from anabranch.algebra.transform import map_inputs
 from anabranch.algebra.weights import HasWeightColumn
+from anabranch.delta.look_ups import choose_look_ups
 from anabranch.delta.small_subplans import IsSmall, equalities
 
 COSTLY = (Join, Aggregate, SetOp, Window, Top)
@@ -34,15 +36,19 @@ class Steps:
 
     before: tuple[tuple[Materialised, Plan], ...]
     last: Plan
+    looked_up: frozenset[str] = frozenset()
+    """The names of those before that are look-ups, or keys of look-ups."""
 
 
-def materialise_shared(plan: Plan, *, long: int = LONG) -> Steps:
-    """The plan in steps.
+def materialise_shared(plan: Plan, *, long: int = LONG, lookups: Collection[str] = ()) -> Steps:
+    """The plan in steps; `lookups`: the tables whose rows are looked up.
 
     Law: evaluate(steps.last), with the rows of each `Materialised` being its plan's, = evaluate(plan).
     """
     small, weighted = IsSmall(), HasWeightColumn()
-    chosen = _choose_subplans(plan, small, long)
+    look_ups = choose_look_ups(plan, lookups)
+    chosen = _choose_subplans(plan, small, long, look_ups)
+    looked_up: set[str] = set()
     steps: list[tuple[Materialised, Plan]] = []
     done: dict[Plan, Plan] = {}
 
@@ -54,12 +60,14 @@ def materialise_shared(plan: Plan, *, long: int = LONG) -> Steps:
                 columns = tuple((name, name) for name in found.names)
                 leaf = Materialised(f"step_{len(steps)}", columns, weighted(found), small(part))
                 steps.append((leaf, found))
+                if part in look_ups:
+                    looked_up.add(leaf.name)
                 found = leaf
             done[part] = found
         return found
 
     last = visit(plan)
-    return Steps(tuple(steps), last)
+    return Steps(tuple(steps), last, frozenset(looked_up))
 
 
 def inlined_operator_count(plan: Plan) -> int:
@@ -67,13 +75,15 @@ def inlined_operator_count(plan: Plan) -> int:
     return _inlined_lengths(subplans(plan), ())[plan]
 
 
-def _choose_subplans(plan: Plan, small: IsSmall, long: int) -> set[Plan]:
-    """The subplans to materialise."""
+def _choose_subplans(plan: Plan, small: IsSmall, long: int, look_ups: Collection[Plan]) -> set[Plan]:
+    """The subplans to materialise: look-ups, and others."""
+    chosen = set(look_ups)
     upwards = subplans(plan)
     uses = Counter(below for part in upwards for below in part.inputs)
-    chosen: set[Plan] = set()
     costly: set[Plan] = set()
     for part in upwards:
+        if part in chosen:
+            continue
         if isinstance(part, COSTLY) or any(below in costly for below in part.inputs):
             if uses[part] > 1 and small(part):
                 chosen.add(part)

@@ -8,14 +8,17 @@ there is one set of keys D that no join goes beyond, known before anything is jo
     T₀ becomes (T₁ ⋉ D) - (ΔT ⋉ D),  not read at all
 
 D may hold more keys than a join asks for: the join itself stays. Tables that hang on a reduced table in the
-same way are reduced after it.
+same way are reduced after it. Where rows are looked up (`look_ups.py`), a table that is read a single time is
+reduced as well, and by every column whose keys are known.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from anabranch.algebra.plan import (
     Delta,
@@ -60,30 +63,23 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """A table at one end, or at both, reduced by a column."""
+    """A table at one end, or at both, reduced by some columns."""
 
     table: str
-    column: str
-    bound: Bound
+    bounds: tuple[tuple[str, Bound], ...]
+    """The columns, each with the values that matter."""
     scans: tuple[Scan, ...]
     """What it replaces."""
     end: IntervalEnd
 
     @property
-    def keys(self) -> Plan:
-        """D, as one column."""
-        parts = [
-            Project(Support(source), ((KEY, Ref(name)),))
-            for source, name in sorted(self.bound.columns, key=_source_order)
-        ]
-        return Distinct(parts[0] if len(parts) == 1 else UnionAll(tuple(parts)))
-
-    @property
     def rows(self) -> Plan:
-        """T ⋉ D, with all columns that any of the scans reads."""
+        """T ⋉ D, for each of the columns, with all columns that any of the scans reads."""
         own = dict.fromkeys(column for scan in self.scans for _, column in scan.columns)
-        scan = Scan(self.table, tuple((COLUMN + column, column) for column in sorted(own)), self.end)
-        return Join(scan, self.keys, "semi", self._same_key(COLUMN + self.column))
+        rows: Plan = Scan(self.table, tuple((COLUMN + column, column) for column in sorted(own)), self.end)
+        for column, bound in self.bounds:
+            rows = Join(rows, _key_set(bound), "semi", _same_key(COLUMN + column, bound))
+        return rows
 
     def rows_of(self, scan: Scan) -> Plan:
         """What stands for a scan."""
@@ -91,34 +87,45 @@ class _Reduction:
         if scan.at is self.end:
             return rows
         change: Plan = Delta(scan.table, scan.columns)
-        name = next(name for name, column in scan.columns if column == self.column)
-        if not self._holds_own_change():
-            change = Join(change, self.keys, "semi", self._same_key(name))
-        elif not self.bound.null_safe:
-            change = Filter(change, Call("not", (Call("is null", (Ref(name),)),)))
+        for column, bound in self.bounds:
+            name = next(name for name, own in scan.columns if own == column)
+            if not self._holds_own_change(column, bound):
+                change = Join(change, _key_set(bound), "semi", _same_key(name, bound))
+            elif not bound.null_safe:
+                change = Filter(change, Call("not", (Call("is null", (Ref(name),)),)))
         return Rows(Net(UnionAll((rows, Negate(change)))))
 
-    def _same_key(self, name: str) -> Call:
-        return Call("<=>" if self.bound.null_safe else "=", (Ref(name), Ref(KEY)))
-
-    def _holds_own_change(self) -> bool:
+    def _holds_own_change(self, column: str, bound: Bound) -> bool:
         """Whether all keys of the table's own change are among D."""
         return any(
-            isinstance(source, Delta)
-            and (source.table, dict(source.columns)[name]) == (self.table, self.column)
-            for source, name in self.bound.columns
+            isinstance(source, Delta) and (source.table, dict(source.columns)[name]) == (self.table, column)
+            for source, name in bound.columns
         )
 
 
+def _key_set(bound: Bound) -> Plan:
+    """D, as one column."""
+    parts = [
+        Project(Support(source), ((KEY, Ref(name)),))
+        for source, name in sorted(bound.columns, key=_source_order)
+    ]
+    return Distinct(parts[0] if len(parts) == 1 else UnionAll(tuple(parts)))
+
+
+def _same_key(name: str, bound: Bound) -> Call:
+    return Call("<=>" if bound.null_safe else "=", (Ref(name), Ref(KEY)))
+
+
 def _source_order(column: SourceColumn) -> tuple[bool, str, str]:
-    source, name = column
-    leaf = source.left if isinstance(source, Join) else source
+    leaf, name = column
+    while isinstance(leaf, Join):
+        leaf = leaf.left
     assert isinstance(leaf, Delta | Scan), "bounds are columns of changes and of reduced tables"
     return isinstance(leaf, Scan), leaf.table, dict(leaf.columns)[name]
 
 
 def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan]) -> list[_Reduction]:
-    """The tables that are read more than once, by one column with known keys; each once."""
+    """The tables that are read more than once, or looked up, by columns with known keys; each once."""
     bounds = KeyBounds(plan, reduced)
     asked = demands(plan, bounds)
     uses = Counter(below for part in subplans(plan) for below in part.inputs)
@@ -130,34 +137,50 @@ def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan
             groups.setdefault((part.table, end), []).append(part)
     found: list[_Reduction] = []
     for (table, end), scans in groups.items():
-        reduction = _choose_column(table, end, scans, asked, uses)
+        reduction = _choose_columns(table, end, scans, asked, uses, looked_up=table in known.lookups)
         if reduction is not None:
             found.append(reduction)
     return found
 
 
-def _choose_column(
+def _choose_columns(
     table: str,
     end: IntervalEnd | None,
     scans: Iterable[Scan],
     asked: Mapping[Plan, Mapping[str, Bound]],
     uses: Mapping[Plan, int],
+    *,
+    looked_up: bool,
 ) -> _Reduction | None:
-    """The column by which most reads of a table are bounded, if those are several."""
+    """The column by which most reads of a table are bounded, if those are several.
+
+    Where rows are looked up, one read is enough, and all columns by which the same reads are bounded serve.
+    """
     by_column: dict[str, list[tuple[Scan, Bound]]] = {}
     for scan in scans:
         for name, bound in asked[scan].items():
             by_column.setdefault(dict(scan.columns)[name], []).append((scan, bound))
     best = max(by_column.items(), key=lambda item: (_count_reads(item[1], uses), item[0]), default=None)
-    if best is None or _count_reads(best[1], uses) < 2:
+    if best is None or _count_reads(best[1], uses) < (1 if looked_up else 2):
         return None
     column, members = best
-    bound = members[0][1]
-    for _, other in members[1:]:
-        bound = bound | other
-    ends = {scan.at for scan, _ in members}
+    chosen = tuple(scan for scan, _ in members)
+    columns = [column]
+    if looked_up:
+        columns += sorted(
+            other
+            for other, found in by_column.items()
+            if other != column and {scan for scan, _ in found} >= set(chosen)
+        )
+    bounds = tuple((name, _union_of_bounds(by_column[name], chosen)) for name in columns)
+    ends = {scan.at for scan in chosen}
     at = end or (IntervalEnd.UNTIL if IntervalEnd.UNTIL in ends else IntervalEnd.SINCE)
-    return _Reduction(table, column, bound, tuple(scan for scan, _ in members), at)
+    return _Reduction(table, bounds, chosen, at)
+
+
+def _union_of_bounds(members: Iterable[tuple[Scan, Bound]], scans: Collection[Scan]) -> Bound:
+    found = [bound for scan, bound in members if scan in scans]
+    return reduce(operator.or_, found)
 
 
 def _count_reads(members: Iterable[tuple[Scan, Bound]], uses: Mapping[Plan, int]) -> int:

@@ -53,6 +53,8 @@ class RelationFacts:
     """Columns of tables whose values are equal only if they are the same in all respects."""
     scans: bool = False
     """Whether finding rows takes reading a table from end to end, as an engine does, not a look-up."""
+    lookups: frozenset[str] = frozenset()
+    """Tables of which rows with known keys are looked up first, and handed to the engine."""
 
 
 NOTHING = RelationFacts(few=False, changes=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.iceberg.change_files import SignedFiles
 from anabranch.iceberg.equal_rows import is_comparable, number_equal_rows
@@ -46,6 +47,19 @@ def read_small_change(
     if not parts:
         return None
     return _net_rows(pa.concat_tables(parts), np.concatenate(weights))
+
+
+def read_change_values(warehouse: Warehouse, signed: SignedFiles, column: Schema) -> pa.Array:
+    """The values that a column has in any row of a change, each once; rows that cancel count, too."""
+    declared = to_arrow(column)
+    (name,) = declared.names
+    parts = [declared.empty_table()]
+    for path in dict.fromkeys([*(file.path for file in (*signed.plus, *signed.minus)), *signed.weighted]):
+        found = read_file(warehouse, path, [name])
+        if name not in found.column_names:  # spelled in another way, or added to the table later
+            found = read_file(warehouse, path)
+        parts.append(to_declared_columns(found, declared))
+    return pc.unique(pa.concat_tables(parts).column(0))
 
 
 def count_net_rows(warehouse: Warehouse, signed: SignedFiles, schema: Schema) -> int | None:

@@ -170,7 +170,11 @@ def _stored_part(piece: HiddenState, kept: StoredTable, types: Types) -> StoredP
         piece.table,
         operators(piece.plan, choices),
         hidden_columns(kept.maintained),
-        tuple((one.step.name if one.step else "", statement_text(one.rendered)) for one in statements),
+        tuple(
+            (one.step.name if one.step else "", statement_text(one.rendered))
+            for one in statements
+            if one.rendered is not None
+        ),
     )
 
 

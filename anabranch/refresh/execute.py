@@ -21,6 +21,7 @@ from anabranch.delta.single_partition import RelationFacts
 from anabranch.engine.base import Frame
 from anabranch.engine.local.collecting import collector_waits
 from anabranch.engine.local.finish import finish_locally
+from anabranch.engine.local.look_up_steps import TooManyRows, look_up_step
 from anabranch.engine.local.nearby import computed_here
 from anabranch.engine.render.dialect import SPARK, Dialect
 from anabranch.engine.render.statement import Leaf, RenderedStatement, render
@@ -40,6 +41,8 @@ from anabranch.write.row_level_writes import RowCounts, replace_rows
 from anabranch.write.working_table import WorkingTable
 
 Tables = Mapping[TableName, WorkingTable]
+ChangeKey = tuple[MaintenancePlan, frozenset[str]]
+"""A maintained table, and which of its sources changed."""
 _NONE: Tables = MappingProxyType({})
 FEW = RelationFacts(scans=True)
 FETCHED_ROWS, PER_CHANGED_ROW = 200_000, 4
@@ -48,7 +51,7 @@ MAX_LARGE_FETCHES = 1_000
 """So many changes are remembered for which that was too much."""
 
 
-class _TooManyRows(Exception):
+class _TooManyRowsFetched(Exception):
     """Reading a table once for all of a change fetched more rows than it can have saved."""
 
 
@@ -58,7 +61,8 @@ class Statement:
 
     step: Materialised | None
     plan: Plan
-    rendered: RenderedStatement
+    rendered: RenderedStatement | None
+    """None: its rows are looked up, and no engine is asked."""
 
 
 def run_full_refresh(
@@ -125,21 +129,30 @@ def _maintain_table(
     changed = sources.changed_tables(kept.reads)
     known = sources.estimate_sizes(changed, kept.reads, table)
     # A key that many rows share touches most of a table; that shows only when its rows are fetched.
-    large_fetches = context.large_fetches
-    known = replace(known, scans=(kept.maintained, changed) not in large_fetches)
+    change = (kept.maintained, changed)
+    known = replace(known, scans=change not in context.large_fetches)
+    if change not in context.large_lookups:
+        known = replace(known, lookups=sources.tables_to_look_up(kept.reads, known))
     while True:
         try:
             return _compute_and_apply(context, kept, table, sources, changed, known)
-        except _TooManyRows:
-            if len(large_fetches) >= MAX_LARGE_FETCHES:
-                large_fetches.clear()
-            large_fetches.add((kept.maintained, changed))
-            known = replace(known, scans=False)
+        except TooManyRows:
+            _remember(context.large_lookups, change)
+            known = replace(known, lookups=frozenset())
+        except _TooManyRowsFetched:
+            _remember(context.large_fetches, change)
+            known = replace(known, scans=False, lookups=frozenset())
         except EngineMemory:
             if not known.few:
                 raise
             # The hint for a single task was too much for one: without it the engine spreads the work.
             known = replace(known, few=False, changes=False)
+
+
+def _remember(changes: set[ChangeKey], change: ChangeKey) -> None:
+    if len(changes) >= MAX_LARGE_FETCHES:
+        changes.clear()
+    changes.add(change)
 
 
 def _compute_and_apply(
@@ -154,12 +167,14 @@ def _compute_and_apply(
     if not statements:
         return RowCounts()
     if known.few:
-        plan = change_plan(kept.maintained, changed, replace(known, scans=False))
+        plan = change_plan(kept.maintained, changed, replace(known, scans=False, lookups=frozenset()))
+        asked = sum(statement.rendered is not None for statement in statements)
         with collector_waits():
-            here = computed_here(plan, table, sources, known, questions=2 * len(statements))
+            here = computed_here(plan, table, sources, known, questions=2 * asked)
             if here is not None:
                 return apply_local_change(context, table, here)
     most = FETCHED_ROWS + PER_CHANGED_ROW * sources.count_changed_rows(changed) if known.scans else None
+    assert most is not None or not known.lookups, "what is looked up has a limit"
     with _StatementRun(context, table, sources, known, most) as run:
         for statement in statements[:-1]:
             run.materialise(statement)
@@ -180,7 +195,7 @@ class _StatementRun:
         self._context, self._table, self._sources, self._known = context, table, sources, known
         self._most = most
         self._frames: dict[str, Frame] = {}
-        self._in_memory: dict[str, tuple[Any, Frame]] = {}
+        self._in_memory: dict[str, tuple[Any, Frame | None]] = {}
         self._folders: list[str] = []
 
     def __enter__(self) -> _StatementRun:
@@ -194,12 +209,17 @@ class _StatementRun:
         """Compute rows that later statements read: in memory if they are few, else in files."""
         step = statement.step
         assert step is not None, "only the last statement computes the change itself"
-        frame = self._run(statement)
+        if statement.rendered is None:
+            assert self._most is not None, "what is looked up has a limit"
+            steps = {name: rows for name, (rows, _) in self._in_memory.items()}
+            self._in_memory[step.name] = look_up_step(statement.plan, self._sources, steps, self._most), None
+            return
+        frame = self._run(statement.rendered)
         engine = self._context.engine
         rows = engine.collect(frame) if step.few and self._known.few else None
         if rows is not None:
             if self._most is not None and rows.num_rows > self._most:
-                raise _TooManyRows(step.name)
+                raise _TooManyRowsFetched(step.name)
             self._in_memory[step.name] = rows, frame
             return
         self._folders.append(f"{self._table.folder}/changes/{self._context.clock.new_id()}")
@@ -214,10 +234,10 @@ class _StatementRun:
         if rows is not None:
             return apply_local_change(context, table, rows)
         few = self._known.few and self._known.changes
-        return apply_change(context, table, self._run(statement), few=few)
+        assert statement.rendered is not None, "a change is computed, not looked up"
+        return apply_change(context, table, self._run(statement.rendered), few=few)
 
-    def _run(self, statement: Statement) -> Frame:
-        rendered = statement.rendered
+    def _run(self, rendered: RenderedStatement) -> Frame:
         frames = {placeholder: self._frame_of(leaf) for placeholder, leaf in rendered.leaves}
         return self._context.engine.run_query(rendered.template, frames)
 
@@ -254,6 +274,9 @@ def change_statements(
     plan = change_plan(kept, changed, known)
     if not changed or is_empty(plan):
         return ()
-    steps = materialise_shared(plan)
-    before = [Statement(leaf, step, render(step, dialect, known=known)) for leaf, step in steps.before]
+    steps = materialise_shared(plan, lookups=known.lookups)
+    before = [
+        Statement(leaf, step, None if leaf.name in steps.looked_up else render(step, dialect, known=known))
+        for leaf, step in steps.before
+    ]
     return (*before, Statement(None, steps.last, render(steps.last, dialect, kept.columns, known=known)))

@@ -23,10 +23,15 @@ from anabranch.iceberg.live_rows import LiveRows
 from anabranch.iceberg.parquet_files import FileRef, check_files
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.read_rows import read_rows
-from anabranch.iceberg.small_changes import HELD_BYTES, count_net_rows, read_small_change
+from anabranch.iceberg.small_changes import (
+    HELD_BYTES,
+    count_net_rows,
+    read_change_values,
+    read_small_change,
+)
 from anabranch.names import WEIGHT, TableName
 from anabranch.read.scan_tables import list_change_files, list_live_files
-from anabranch.schema import Schema, has_floats, has_map
+from anabranch.schema import Atomic, Decimal, Schema, has_floats, has_map
 from anabranch.streams.versions import LakeVersion, TableVersion
 from anabranch.write.working_table import WorkingTable
 
@@ -180,17 +185,51 @@ class Sources:
             return None
         files, schema = self._files_of_leaf(leaf, own)
         values = {name: key_values(schema, name, keyed) for name, keyed in keys.items()}
+        found = self._look_up(files, _narrow_schema(schema, leaf), values, most)
+        return None if found is None else found.select(wanted)
+
+    def look_up_values(self, scan: Scan, keys: Mapping[str, Any], most: int) -> Any | None:
+        """The same for a table and values in Arrow arrays, in the order of the scan's columns."""
+        files, schema = self._files(scan)
+        found = self._look_up(files, _narrow_schema(schema, scan), keys, most)
+        return None if found is None else found.select([name for _, name in scan.columns])
+
+    def _look_up(
+        self, files: Collection[FileRef], schema: Schema, values: Mapping[str, Any], most: int
+    ) -> Any | None:
         check_files(self.context.warehouse, files)
-        found = look_up(
+        return look_up(
             self.context.warehouse,
             self.context.columns,
             list(files),
-            _narrow_schema(schema, leaf),
+            schema,
             values,
             deleted=self._position_deletes,
             limits=Limits(rows=most, size=self.context.lookup_bytes),
         )
-        return None if found is None else found.select(wanted)
+
+    def read_change_values(self, table: str, column: str) -> Any:
+        """The values that a column has in a table's change, as Arrow data; rows that cancel count, too."""
+        files, schema = self._change_files(TableName.parse(table))
+        check_files(self.context.warehouse, files)
+        narrow = Schema(tuple(each for each in schema if each.name == column))
+        return read_change_values(self.context.warehouse, SignedFiles.from_change_files(files), narrow)
+
+    def tables_to_look_up(self, read: frozenset[TableName], known: RelationFacts) -> frozenset[str]:
+        """The tables whose rows are looked up before the engine is asked: large ones, for small changes."""
+        if not known.few or not self.context.lookup_bytes:
+            return frozenset()
+        return frozenset(
+            str(name)
+            for name in read
+            if str(name) not in known.tables and name not in self.computed and self._is_plain(name)
+        )
+
+    def _is_plain(self, name: TableName) -> bool:
+        """Whether all columns of a table have types that a round trip through Arrow keeps."""
+        table = self.staged.get(name)
+        schema = self.until.version(name).schema if table is None else table.schema
+        return all(isinstance(column.type, Atomic | Decimal) for column in schema)
 
     def _files_of_leaf(
         self, leaf: Scan | StoredResult, own: WorkingTable

@@ -15,6 +15,7 @@ from anabranch.algebra.plan import Aggregate, Delta, Filter, Plan, Project, Scan
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
 from anabranch.delta.hidden_state import HiddenState, split_hidden_state
+from anabranch.delta.look_ups import key_sources
 from anabranch.delta.maintenance_plan import plan_maintenance
 from anabranch.delta.materialise import Steps, materialise_shared
 from anabranch.delta.simplify import simplify
@@ -82,7 +83,7 @@ class Kept:
         self.piece = piece
         self.root = plan_maintenance(piece.plan, piece.columns, drawn_types)
         self.rows: ZSet = {}
-        self._known: dict[tuple[frozenset[str], bool], tuple[Plan, Steps]] = {}
+        self._known: dict[tuple[frozenset[str], str], tuple[Plan, Steps]] = {}
 
     def fill(self, tables: Tables) -> Tables:
         """Store everything; the tables with this one among them, the same at both ends."""
@@ -94,22 +95,24 @@ class Kept:
         seen = replace(tables, stored_columns=self.root.columns, stored=self.rows)
         expected = evaluate(self.root.stored, tables)
         what, found = "root", plus(self.rows, evaluate(self.root.change, seen))
-        for scans in (False, True):
+        for way in ("by rules", "by scans", "by look-ups"):
             if found == dict(expected):
-                plan, steps = self.smaller(changed_tables(tables), scans=scans)
-                what = f"{'root in steps' if in_steps else 'simplified root'}{', by scans' if scans else ''}"
+                plan, steps = self.smaller(changed_tables(tables), way)
+                what = f"{'root in steps' if in_steps else 'simplified root'}, {way}"
                 found = plus(self.rows, _run(steps, seen) if in_steps else evaluate(plan, seen))
         after = self._among(tables, self.rows, expected)
         self.rows = expected
         return after, (f"{what} of {self.piece.table}", expected, found)
 
-    def smaller(self, changed: frozenset[str], *, scans: bool) -> tuple[Plan, Steps]:
-        """The change of what is stored, simplified for look-ups or for scans, whole and in steps."""
-        key = (changed, scans)
+    def smaller(self, changed: frozenset[str], way: str) -> tuple[Plan, Steps]:
+        """The change of what is stored, simplified for one way to find rows, whole and in steps."""
+        key = (changed, way)
         if key not in self._known:
-            known = replace(all_exact(self.root.change), scans=scans)
+            exact = all_exact(self.root.change)
+            lookups = frozenset(table for table, _ in exact.exact) if way == "by look-ups" else frozenset()
+            known = replace(exact, scans=way != "by rules", lookups=lookups)
             plan = simplify(self.root.change, changed=changed, known=known, origins=self.root.origins)
-            self._known[key] = plan, materialise_shared(plan, long=SHORT)
+            self._known[key] = plan, materialise_shared(plan, long=SHORT, lookups=lookups)
         return self._known[key]
 
     @property
@@ -150,6 +153,9 @@ def _run(steps: Steps, tables: Tables) -> ZSet:
     done: dict[str, ZSet] = {}
     for leaf, plan in steps.before:
         done[leaf.name] = evaluate(plan, replace(tables, cuts=done))
+        if leaf.name in steps.looked_up and key_sources(plan) is not None:
+            # Keys are read from files in which rows may cancel: there may be more of them.
+            done[leaf.name] = {**done[leaf.name], (None,): 1, (0,): 1, (2,): 1}
         if not leaf.weighted and any(weight < 0 for weight in done[leaf.name].values()):
             raise NegativeWeight(leaf.name)
     return evaluate(steps.last, replace(tables, cuts=done))

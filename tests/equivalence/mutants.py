@@ -493,8 +493,12 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 # -- tables that are read once --------------------------------------------------------------------
 
 
-def _null_never_matters(reduction: reduce_tables._Reduction, name: str) -> Call:
+def _null_never_matters(name: str, bound: key_bounds.Bound) -> Call:
     return Call("=", (Ref(name), Ref(reduce_tables.KEY)))
+
+
+def _first_bound_only(members: Any, scans: Any) -> key_bounds.Bound:
+    return next(bound for scan, bound in members if scan in scans)
 
 
 def _null_is_no_touched_key(tagged: both_ends._Tagged, own: Scalar) -> Call:
@@ -693,7 +697,8 @@ MUTANTS = [
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
     Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
     Mutant("read once: the change is added", REDUCE + ":Negate", lambda plan: plan),
-    Mutant("read once: NULL is no key", REDUCE + ":_Reduction._same_key", _null_never_matters),
+    Mutant("read once: NULL is no key", REDUCE + ":_same_key", _null_never_matters),
+    Mutant("looked up: only the first reader's keys", REDUCE + ":_union_of_bounds", _first_bound_only),
     Mutant("read once: only the first reader's keys", BOUNDS + ":Bound.__or__", lambda one, other: one),
     Mutant("read once: the preserved side bounded", BOUNDS + ":_demands_of_sides", _preserved_side_bounded),
     Mutant("both ends: rows of both meet", BOTH + ":all_of", lambda parts: next(iter(parts))),

@@ -121,7 +121,7 @@ def check(seed: int, seen: Counter[str], rounds: int = 6) -> None:
             staged = Tables(database.columns, before, after)
             for kept in way:
                 old = kept.rows
-                plan, _ = kept.smaller(changed_tables(staged), scans=False)
+                plan, _ = kept.smaller(changed_tables(staged), "by rules")
                 world = Reference(
                     replace(staged, stored_columns=kept.root.columns, stored=old),
                     frozenset(name for name in (*staged.until, "stored") if rng.random() < 0.5),

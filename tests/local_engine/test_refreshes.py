@@ -17,6 +17,7 @@ from anabranch.engine.local.locate_rows import look_for_rows
 from anabranch.iceberg.parquet_files import Removal
 from anabranch.names import TableName
 from tests.engines.lakes import duck_lake
+from tests.large_tables import tables_are_large
 from tests.position_deletes.forced import marked, marking_always
 
 pytestmark = pytest.mark.rotating(3)
@@ -94,8 +95,11 @@ def test_stored_rows_are_looked_up_however_they_are_taken_out(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_however_it_is_computed_it_is_right(place: Path, clock: ab.ManualClock, way: str) -> None:
-    with shop(duck_lake(place, clock=clock, **WAYS[way])) as lake:
+@pytest.mark.parametrize("large", [False, True])
+def test_however_it_is_computed_it_is_right(
+    place: Path, clock: ab.ManualClock, way: str, large: bool
+) -> None:
+    with tables_are_large(large), shop(duck_lake(place, clock=clock, **WAYS[way])) as lake:
         for number in range(4):
             change(lake, number)
             for name in QUERIES:
@@ -117,8 +121,11 @@ def test_the_engine_is_left_alone(place: Path, clock: ab.ManualClock, way: str) 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_marked_rows_are_neither_read_nor_looked_up(place: Path, clock: ab.ManualClock, way: str) -> None:
-    with marking_always(), shop(duck_lake(place, clock=clock, **WAYS[way])) as lake:
+@pytest.mark.parametrize("large", [False, True])
+def test_marked_rows_are_neither_read_nor_looked_up(
+    place: Path, clock: ab.ManualClock, way: str, large: bool
+) -> None:
+    with tables_are_large(large), marking_always(), shop(duck_lake(place, clock=clock, **WAYS[way])) as lake:
         for number in range(3):
             change(lake, number)
             assert marked(lake, "sales")

@@ -9,6 +9,7 @@ import pytest
 import anabranch as ab
 from anabranch.refresh import execute
 from tests.engines.lakes import duck_lake
+from tests.large_tables import tables_are_large
 
 LATE = """SELECT o.day, COUNT(*) AS n FROM orders o
 WHERE EXISTS (SELECT 1 FROM lines l WHERE l.id = o.id) GROUP BY o.day"""
@@ -58,6 +59,41 @@ def test_a_change_that_fetches_too_many_rows_goes_back_to_the_rules(shop, monkey
     change(shop)
     shop.refresh_stream_table("late")
     assert shop.verify("late").ok
+
+
+def test_rows_of_large_tables_are_looked_up_and_no_statement_reads_them(shop):
+    # By then the columns are kept, and what is left of a change is computed in the process.
+    for _ in range(2):
+        change(shop)
+        before = shop._context.engine.statements
+        with tables_are_large():
+            shop.refresh_stream_table("late")
+        taken = shop._context.engine.statements - before
+        assert shop.verify("late").ok
+    assert taken == 1
+    assert not shop._context.large_lookups
+
+
+def test_a_look_up_that_finds_too_much_goes_back_to_reading_once(shop, monkeypatch):
+    monkeypatch.setattr("anabranch.engine.local.look_up_steps.look_up_rows", lambda *given: None)
+    change(shop)
+    with tables_are_large():
+        shop.refresh_stream_table("late")
+        assert shop.verify("late").ok
+        assert len(shop._context.large_lookups) == 1
+        assert not shop._context.large_fetches
+        change(shop)
+        shop.refresh_stream_table("late")
+    assert shop.verify("late").ok
+
+
+def test_without_bytes_for_look_ups_the_engine_reads(shop):
+    shop.set("driver_lookup_bytes", 0)
+    change(shop)
+    with tables_are_large():
+        shop.refresh_stream_table("late")
+    assert shop.verify("late").ok
+    assert not shop._context.large_lookups
 
 
 def test_a_stored_result_too_large_to_be_read_here_is_the_engine_s(shop, monkeypatch):

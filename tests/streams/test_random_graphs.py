@@ -10,6 +10,7 @@ import pytest
 
 import anabranch as ab
 from tests.engines.lakes import duck_lake
+from tests.large_tables import tables_are_large
 from tests.streams.worlds import live_through
 
 pytestmark = pytest.mark.rotating(4)
@@ -25,7 +26,10 @@ def live(place: Path, seed: int) -> None:
     clock = ab.ManualClock()
     # Rows of a table that are read here, in turns: all, none, or so few that others are asked for.
     held = (50_000, 0, 2)[seed % 3]
-    with duck_lake(place, clock=clock, driver_rows=held) as lake:
+    with (
+        tables_are_large(seed % 2 == 1),
+        duck_lake(place, clock=clock, driver_rows=held) as lake,
+    ):
         assert live_through(lake, clock, seed).checked
 
 

@@ -40,7 +40,7 @@ def look_for_matches(
 ) -> pa.Table | None:
     """Every stored row that agrees in all keys with an incoming one, and maybe others, each with its file and
     position; None if that is too much. A NULL agrees with nothing."""
-    values = {key: pc.unique(incoming[key]).drop_null() for key in keys if _is_exact(incoming[key].type)}
+    values = {key: pc.unique(incoming[key]).drop_null() for key in keys if is_exact(incoming[key].type)}
     if not values:
         return None
     declared = to_arrow(schema)
@@ -58,7 +58,8 @@ def sent_bytes(incoming: pa.Table, keys: Sequence[str]) -> int:
     return int(incoming.select(list(keys)).nbytes)
 
 
-def _is_exact(kind: pa.DataType) -> bool:
+def is_exact(kind: pa.DataType) -> bool:
+    """Whether values of a type are equal where their bytes are."""
     return any(holds(kind) for holds in _EXACT)
 
 

@@ -1,0 +1,75 @@
+"""Steps of a change that need no engine: keys of changes, and the rows of large tables that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.algebra.plan import Delta, Materialised, Plan
+from anabranch.delta.look_ups import KeySource, LookUp, as_look_up, key_sources
+from anabranch.engine.local.kinds import Elsewhere
+from anabranch.engine.local.matches import is_exact
+
+if TYPE_CHECKING:
+    from anabranch.refresh.inputs import Sources
+
+
+class TooManyRows(Exception):
+    """More rows, or bytes, than are looked up."""
+
+
+def look_up_step(plan: Plan, sources: Sources, steps: Mapping[str, Any], most: int) -> pa.Table:
+    """The rows of a look-up, or of its keys, under the plan's names; `steps` are the earlier ones.
+
+    `TooManyRows` if more than `most` are found, or if more has to be read than a look-up may.
+    """
+    keys = key_sources(plan)
+    if keys is not None:
+        return pa.table([_collect_keys(keys, sources, steps)], names=list(plan.names))
+    found = as_look_up(plan)
+    assert found is not None, "only look-ups and their keys are computed without an engine"
+    columns = dict(found.scan.columns)
+    wanted = {
+        columns[column.name]: _key_values(column.keys, steps, column.null_safe) for column in found.columns
+    }
+    rows = look_up_rows(found, wanted, sources, most)
+    if rows is None:
+        raise TooManyRows(found.scan.table)
+    return rows.rename_columns(list(plan.names))
+
+
+def _collect_keys(keys: tuple[KeySource, ...], sources: Sources, steps: Mapping[str, Any]) -> pa.Array:
+    parts = [_source_values(source, name, sources, steps) for source, name in keys]
+    if len({part.type for part in parts}) > 1:
+        raise TooManyRows("keys of several types")
+    return pc.unique(pa.chunked_array(parts))
+
+
+def _source_values(
+    source: Delta | Materialised, name: str, sources: Sources, steps: Mapping[str, Any]
+) -> pa.Array:
+    column = dict(source.columns)[name]
+    if isinstance(source, Delta):
+        return sources.read_change_values(source.table, column)
+    return pc.unique(steps[source.name].column(column))
+
+
+def _key_values(keys: Plan, steps: Mapping[str, Any], null_safe: bool) -> pa.Array:
+    assert isinstance(keys, Materialised), "keys are computed before they are looked up"
+    values: pa.Array = steps[keys.name].column(0).combine_chunks()
+    return values if null_safe else values.drop_null()
+
+
+def look_up_rows(
+    found: LookUp, wanted: Mapping[str, pa.Array], sources: Sources, most: int
+) -> pa.Table | None:
+    """The rows of a look-up for some values; None if they are too many, or compared by more than bytes."""
+    if not all(is_exact(values.type) for values in wanted.values()):
+        return None
+    try:
+        return sources.look_up_values(found.scan, wanted, most)
+    except Elsewhere:  # keys that a column can't have
+        return None
