@@ -262,8 +262,11 @@ class _Tagged:
         on = self._same_key(Ref(COLUMN + key))
         until = Join(Scan(table, columns), self._keys, "semi", on)
         if all((table, column) in self._known.exact for _, column in columns):
-            # What was there is what is there less the change: the table is read once.
-            change = Join(Delta(table, columns), self._keys, "semi", on)
+            # What was there is what is there less the change: the table is read once. All keys of the change
+            # are touched.
+            change: Plan = Delta(table, columns)
+            if not self._null_safe:
+                change = Filter(change, Call("not", (Call("is null", (Ref(COLUMN + key),)),)))
             gone = Negate(Project(change, (*own, (END, Literal(-1)))))
             return Rows(Net(UnionAll((self._at_each_end(until), gone))))
         since = Join(Scan(table, columns, IntervalEnd.SINCE), self._keys, "semi", on)

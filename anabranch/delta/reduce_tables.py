@@ -39,6 +39,7 @@ from anabranch.algebra.plan import (
 from anabranch.algebra.scalar import Call, Ref
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.key_bounds import Bound, KeyBounds, SourceColumn, demands
+from anabranch.delta.look_ups import choose_look_ups
 from anabranch.delta.single_partition import RelationFacts
 
 KEY, COLUMN = "__d", "__r_"
@@ -51,7 +52,7 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
 
     Law: evaluate(reduce_tables(plan)) = evaluate(plan).
     """
-    reduced: frozenset[Plan] = frozenset()
+    reduced = frozenset(part for part in choose_look_ups(plan, known.lookups) if isinstance(part, Join))
     for _ in range(MAX_ROUNDS):
         reductions = _choose_reductions(plan, known, reduced)
         if not reductions:
