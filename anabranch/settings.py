@@ -196,14 +196,15 @@ _SETTINGS = (
         "50000",
         _whole_number(0, 1 << 20),
         "up to how many rows of a table a refresh reads without a Spark job, if little changed; "
-        "0: only a small stored result, to finish what Spark has left of a change",
+        "0: only a small stored result, to finish what Spark has left of a change, "
+        "and rows that are looked up for Spark",
     ),
     Setting(
         "driver_lookup_bytes",
         str(1 << 30),
         _whole_number(0, 1 << 40),
         "up to how many bytes of Parquet a refresh looks into for a few rows without a Spark job; "
-        "an eighth of it on an object store",
+        "an eighth of it on an object store; 0: Spark reads what it needs of large tables itself",
     ),
     Setting(
         "driver_column_bytes",
