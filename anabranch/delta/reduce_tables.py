@@ -52,7 +52,8 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
 
     Law: evaluate(reduce_tables(plan)) = evaluate(plan).
     """
-    reduced = frozenset(part for part in choose_look_ups(plan, known.lookups) if isinstance(part, Join))
+    looked_up: set[Plan] = choose_look_ups(plan, known.lookups)
+    reduced: frozenset[Plan] = frozenset(part for part in looked_up if isinstance(part, Join))
     for _ in range(MAX_ROUNDS):
         reductions = _choose_reductions(plan, known, reduced)
         if not reductions:
