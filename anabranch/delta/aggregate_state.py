@@ -56,9 +56,10 @@ class AggregateState:
 
 @dataclass(frozen=True)
 class AffectedGroups:
-    """The groups that a change touches: their keys, and what becomes of them."""
+    """The groups that a change touches: their keys, what is stored of them, and what becomes of them."""
 
     touched: Plan
+    stored: Plan
     new: Plan
 
 
@@ -135,12 +136,15 @@ def add_change_to_groups(
         total = Call(sign, (or_zero(old(name)), or_zero(Ref(ADDED + name))))
         summed.append((name, Cast(total, "bigint" if call.function == "count" else state.sums[name][0])))
     groups: Plan = Project(found, tuple(summed))
+    known: Plan = found
     if aggregate.keys:
         rows = next(name for name, call in calls if call == AggregateCall("count"))
         groups = Filter(groups, Call(">", (Ref(rows), Literal(0))))
+        known = Filter(found, Call(">", (or_zero(old(rows)), Literal(0))))
     finished = [(name, _final_value(state, name)) for name in aggregate.names]
     touched = Project(tally, tuple((key.name, key) for key in keys)) if keys else tally
-    return AffectedGroups(touched, Project(groups, tuple(finished)))
+    own = Project(known, tuple((name, Ref(name)) for name in stored.names))
+    return AffectedGroups(touched, own, Project(groups, tuple(finished)))
 
 
 def _final_value(state: AggregateState, name: str) -> Scalar:

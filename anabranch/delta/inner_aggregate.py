@@ -28,7 +28,10 @@ Exact = Callable[[Aggregate], AggregateState | None]
 
 
 def change_of_inner_aggregate(plan: Aggregate, state: AggregateState, change: Change) -> Plan:
-    """Δ(γ(R)), from the groups as they are at the end."""
+    """Δ(γ(R)), from the groups as they are at the end.
+
+    Both ends come from one join with the tally: the keys by which groups are found may be too many.
+    """
     keys = [key for _, key in plan.keys]
     changed = change(plan.input)
     after = replace(
@@ -36,6 +39,7 @@ def change_of_inner_aggregate(plan: Aggregate, state: AggregateState, change: Ch
     )
     places = {name: f"{AFTER}{place}" for place, name in enumerate(after.names)}
     named = Project(after, tuple((place, Ref(name)) for name, place in places.items()))
-    before = add_change_to_groups(state, changed, named, lambda name: Ref(places[name]), sign="-").new
-    own = tuple((name, Ref(name)) for name in plan.names)
-    return UnionAll((Project(after, own), Negate(Project(before, own))))
+    groups = add_change_to_groups(state, changed, named, lambda name: Ref(places[name]), sign="-")
+    new = Project(groups.stored, tuple((name, Ref(places[name])) for name in plan.names))
+    old = Project(groups.new, tuple((name, Ref(name)) for name in plan.names))
+    return UnionAll((new, Negate(old)))
