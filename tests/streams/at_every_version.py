@@ -20,7 +20,7 @@ import pyarrow as pa
 
 import anabranch as ab
 from anabranch.ledger import ledger
-from anabranch.ledger.history import SUCCEEDED, Refresh, read_refreshes
+from anabranch.ledger.history import NO_DATA, SUCCEEDED, Refresh, read_refreshes
 from anabranch.ledger.stream_tables import read_streams
 from anabranch.names import TableName
 from anabranch.sql.query import parse_query
@@ -63,6 +63,8 @@ class Watch:
     _made: dict[Any, pa.Table] = field(default_factory=dict)
     _lsns: dict[str, list[int]] = field(default_factory=dict)
     """The versions that each source has had."""
+    _makers: dict[int, Refresh] = field(default_factory=dict)
+    """For each entry the one that set its frontier."""
     _duck: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
 
     # -- what the watch is told ---------------------------------------------------------------
@@ -149,11 +151,20 @@ class Watch:
         _same(
             rows, bag(self._evaluate(self._query(name, entry), inputs)), f"{_shown(entry)}, over what it read"
         )
-        if self._has_whole_frontier(entry) and (self.strict or self._agrees(entry)):
+        made_by = entry
+        if before is not None and entry.action == NO_DATA and entry.until == before.until:
+            # It leaves the frontier where it was, and with it the queries upstream that were in force then.
+            made_by = self._made_by(before)
+        self._makers[entry.refresh_id] = made_by
+        if self._has_whole_frontier(made_by) and (self.strict or self._agrees(made_by)):
             until = {str(source): at for source, at in entry.until.items()}
-            wanted = bag(self._made_of(name, until, entry))
+            wanted = bag(self._made_of(name, until, made_by))
             _same(rows, wanted, f"{_shown(entry)}, over its sources at {until}")
         self.checked += 1
+
+    def _made_by(self, entry: Refresh) -> Refresh:
+        """The entry that set a frontier, if another one only found nothing to do."""
+        return self._makers.get(entry.refresh_id, entry)
 
     def _check_forward(self, before: Refresh, entry: Refresh) -> None:
         """Contents never go back in time."""
@@ -214,11 +225,12 @@ class Watch:
         if entry is None or name not in self._queries:
             return None
         read = entry.reads[TableName.parse(name)]
-        return [
+        known = [
             each
             for each in self._entries[name]
             if each.refresh_id <= entry.refresh_id or each.lsn == read.lsn
-        ][-1]
+        ]
+        return self._made_by(known[-1])
 
     def _evaluate(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
         """A query's rows. It must mean the same to Spark and DuckDB."""
