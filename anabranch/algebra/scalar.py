@@ -166,6 +166,27 @@ def rename_refs(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
     return replace_refs(scalar, lambda ref: Ref(names.get(ref.name, ref.name)))
 
 
+def is_never_null(scalar: Scalar) -> bool:
+    """Whether a value shows on its face that it isn't NULL, whatever the row.
+
+    >>> is_never_null(Call("case", (Ref("a"), Literal(1), Literal(0))))
+    True
+    >>> is_never_null(Call("case", (Ref("a"), Literal(1))))
+    False
+    """
+    match scalar:
+        case Literal(value):
+            return value is not None
+        case Call("<=>" | "is null"):
+            return True
+        case Call("coalesce", args):
+            return any(is_never_null(arg) for arg in args)
+        case Call("case", args):
+            return len(args) % 2 == 1 and all(is_never_null(arg) for arg in (*args[1::2], args[-1]))
+        case _:
+            return False
+
+
 # -- conditions -----------------------------------------------------------------------------------
 
 

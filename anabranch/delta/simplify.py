@@ -32,6 +32,7 @@ from anabranch.algebra.plan import (
     empty,
     is_empty,
 )
+from anabranch.algebra.prune_columns import prune_columns
 from anabranch.algebra.scalar import TRUE, Ref
 from anabranch.algebra.transform import transform_up
 from anabranch.delta.both_ends import Origins, change_at_both_ends
@@ -65,7 +66,7 @@ def simplify(
         lambda part: reorder_joins(part, known),
     ]
     if known.scans:
-        passes.append(keep_weights)
+        passes += [keep_weights, prune_columns]
     for one in passes:
         plan = one(plan)
     return plan

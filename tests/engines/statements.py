@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 
 from sqlglot import ErrorLevel, exp, parse_one
@@ -66,10 +66,16 @@ def statement(template: str, placeholders: frozenset[str]) -> str:
     return _plan(text) if _is_plan(template, placeholders) else _translated(text)
 
 
-def _is_plan(template: str, placeholders: Iterable[str]) -> bool:
+def _is_plan(template: str, placeholders: Collection[str]) -> bool:
     """Whether it is a plan in DuckDB's dialect; one in Spark's has its names in backticks."""
-    rendered = template.startswith("WITH p0 AS (") and all(name.startswith("leaf_") for name in placeholders)
-    return rendered and "`" not in template
+    if "`" in template:
+        return False
+    return template.startswith("WITH p0 AS (") or all_leaves(placeholders)
+
+
+def all_leaves(placeholders: Collection[str]) -> bool:
+    """Whether a statement reads leaves of a plan, and nothing else."""
+    return bool(placeholders) and all(name.startswith("leaf_") for name in placeholders)
 
 
 def _plan(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top, Window, WindowCall
+from anabranch.algebra.scalar import is_never_null
 from anabranch.engine.render.dialect import Dialect
 from anabranch.engine.render.scalar_sql import alias_as, column, raw_sql, scalar_sql, select
 
@@ -45,9 +46,11 @@ def _weighted_call_sql(call: AggregateCall, weight: str, dialect: Dialect) -> ex
     counted = weight
     if call.args:
         argument = scalar_sql(call.args[0], dialect).sql(dialect.name)
-        conditions.append(f"({argument}) IS NOT NULL")
         if call.function == "sum":
+            # A NULL times a weight is NULL, which a sum leaves out.
             counted = f"({argument}) * {weight}"
+        elif not is_never_null(call.args[0]):
+            conditions.append(f"({argument}) IS NOT NULL")
     chosen = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
     total = f"SUM({counted}){chosen}"
     return raw_sql(total if call.function == "sum" else f"COALESCE({total}, 0)")
@@ -65,9 +68,9 @@ def _aggregate_call_sql(call: AggregateCall, dialect: Dialect) -> exp.Expr:
     return raw_sql(text)
 
 
-def window_sql(plan: Window, relation: str, dialect: Dialect) -> exp.Select:
-    """SELECT columns, function OVER (PARTITION BY … ORDER BY … frame)."""
-    items: list[exp.Expr] = [column(name) for name in plan.input.names]
+def window_sql(plan: Window, kept: Sequence[str], relation: str, dialect: Dialect) -> exp.Select:
+    """SELECT kept columns, function OVER (PARTITION BY … ORDER BY … frame)."""
+    items: list[exp.Expr] = [column(name) for name in kept]
     items += [alias_as(name, _window_call_sql(call, dialect)) for name, call in plan.calls]
     return select(items, relation)
 
@@ -86,9 +89,9 @@ def _window_call_sql(call: WindowCall, dialect: Dialect) -> exp.Expr:
     return raw_sql(f"{call.function}({args}) OVER ({' '.join(over)})")
 
 
-def top_sql(plan: Top, relation: str, dialect: Dialect) -> exp.Select:
-    """SELECT columns ORDER BY … LIMIT … OFFSET …"""
-    query = select([column(name) for name in plan.names], relation)
+def top_sql(plan: Top, kept: Sequence[str], relation: str, dialect: Dialect) -> exp.Select:
+    """SELECT kept columns ORDER BY … LIMIT … OFFSET …"""
+    query = select([column(name) for name in kept], relation)
     if plan.order:
         query = query.order_by(raw_sql(order_sql(plan.order, dialect)), copy=False)
     if plan.limit is not None:

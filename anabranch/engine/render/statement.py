@@ -1,11 +1,15 @@
 """A plan as one SELECT: every distinct subplan becomes one common table expression, once.
 
+Projections and filters that are read once have none of their own: they become columns and conditions of the
+SELECT that they take their rows from.
+
 The text is the same for the same plan, byte for byte. Tables are placeholders: `RenderedStatement.leaves`
 says which relation each stands for, and the engine binds it to files at a version.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -32,7 +36,10 @@ from anabranch.algebra.plan import (
     UnionAll,
     Values,
     Window,
+    subplans,
 )
+from anabranch.algebra.prune_columns import wanted_columns
+from anabranch.algebra.scalar import Ref
 from anabranch.algebra.weights import HasWeightColumn
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.delta.small_subplans import has_distinct_rows
@@ -40,10 +47,10 @@ from anabranch.engine.render.aggregate_and_window_sql import aggregate_sql, tall
 from anabranch.engine.render.dialect import Dialect
 from anabranch.engine.render.hints import Hints
 from anabranch.engine.render.scalar_sql import alias_as, column, raw_sql, scalar_sql, select
+from anabranch.engine.render.select_block import SelectBlock, add_hint
 from anabranch.names import WEIGHT
 
 TIMES = "__t"
-ALWAYS = "monotonically_increasing_id() >= 0"
 Leaf = Scan | Delta | StoredResult | Materialised
 
 
@@ -71,29 +78,34 @@ def render(
     `known`: what is known of the sizes of what it reads, for hints where to compute it.
     """
     hints = Hints(known) if known is not None and known.few and dialect.has_hints else None
-    return _Rendering(dialect, hints).statement(plan, columns or plan.names)
+    return _Rendering(plan, dialect, hints).statement(columns or plan.names)
 
 
 class _Rendering:
     """Builds one statement."""
 
-    def __init__(self, dialect: Dialect, hints: Hints | None) -> None:
+    def __init__(self, plan: Plan, dialect: Dialect, hints: Hints | None) -> None:
+        self._plan = plan
         self._dialect = dialect
         self._hints = hints
+        self._wanted = wanted_columns(plan)
+        self._uses = Counter(below for part in subplans(plan) for below in part.inputs)
         self._weighted = HasWeightColumn()
         self._parts: list[tuple[str, exp.Query]] = []
         self._known: dict[Plan, str] = {}
         self._gathered: dict[Plan, str] = {}
         self._leaves: dict[tuple[str, ...], tuple[str, Leaf]] = {}
 
-    def statement(self, plan: Plan, columns: tuple[str, ...]) -> RenderedStatement:
-        top = self._relation(plan)
-        items = [alias_as(shown, column(name)) for name, shown in zip(plan.names, columns, strict=True)]
-        if self._weighted(plan):
-            items.append(column(WEIGHT))
-        dialect = self._dialect.name
+    def statement(self, columns: tuple[str, ...]) -> RenderedStatement:
+        plan, dialect = self._plan, self._dialect.name
+        if columns == plan.names and not isinstance(plan, Values):
+            query = self._query(plan)
+        else:
+            block = self._block(plan) or self._named_block(plan)
+            renamed = block.rename(list(zip(columns, plan.names, strict=True)))
+            query = renamed.query(self._dialect, columns, weighted=self._weighted(plan))
         parts = ", ".join(f"{name} AS ({part.sql(dialect, copy=False)})" for name, part in self._parts)
-        text = f"WITH {parts} {select(items, top).sql(dialect, copy=False)}"
+        text = f"{f'WITH {parts} ' if parts else ''}{query.sql(dialect, copy=False)}"
         text = text.replace("{", "{{").replace("}", "}}")
         for placeholder, _ in self._leaves.values():
             text = text.replace(_leaf_name(placeholder), "{" + placeholder + "}")
@@ -115,31 +127,22 @@ class _Rendering:
         if hint is None:
             return self._relation(plan)
         if plan not in self._gathered:
-            self._gathered[plan] = self._add_cte(_add_hint(select([exp.Star()], self._relation(plan)), hint))
+            self._gathered[plan] = self._add_cte(add_hint(select([exp.Star()], self._relation(plan)), hint))
         return self._gathered[plan]
 
     # -- one node -----------------------------------------------------------------------------
 
     def _query(self, plan: Plan) -> exp.Query:
+        block = self._block(plan)
+        if block is not None:
+            return block.query(self._dialect, self._wanted[plan], weighted=self._weighted(plan))
         match plan:
-            case Scan() | Delta() | StoredResult() | Materialised():
-                return self._leaf(plan)
             case Values():
                 return self._values(plan)
-            case Filter():
-                return self._filter(plan)
-            case Project(source, items):
-                chosen = [alias_as(name, self._scalar(scalar)) for name, scalar in items]
-                return self._select(chosen, source, weight=True)
             case UnionAll():
                 return self._union(plan)
-            case Negate(source):
-                weight = exp.Neg(this=self._weight(source))
-                return select([*self._all_columns(source), alias_as(WEIGHT, weight)], self._relation(source))
             case Net() | Support() | Distinct() | Rows():
                 return self._multiplicity_query(plan)
-            case Join():
-                return self._join(plan)
             case SetOp():
                 return self._set_operation(plan)
             case Generate():
@@ -151,11 +154,43 @@ class _Rendering:
                     plan, self._single_partition_relation(source), self._weight(source), self._dialect
                 )
             case Window(source):
-                return window_sql(plan, self._relation(source), self._dialect)
+                kept = [name for name in self._wanted[plan] if name in source.names]
+                return window_sql(plan, kept, self._relation(source), self._dialect)
             case Top(source):
-                return top_sql(plan, self._relation(source), self._dialect)
+                return top_sql(plan, list(self._wanted[source]), self._relation(source), self._dialect)
+        raise TypeError(f"{type(plan).__name__} has no SELECT")
 
-    def _leaf(self, plan: Leaf) -> exp.Select:
+    def _block(self, plan: Plan) -> SelectBlock | None:
+        """The SELECT of a plan, if more can be added to it."""
+        match plan:
+            case Scan() | Delta() | StoredResult() | Materialised():
+                return self._leaf(plan)
+            case Project(source, items):
+                wanted = [(name, scalar) for name, scalar in items if name in self._wanted[plan]]
+                return self._open_block(source).project(wanted) or self._named_block(source).project(wanted)
+            case Filter(source, condition):
+                last = self._hints is not None and self._hints.must_filter_after_join(plan)
+                found = self._open_block(source).filter(condition, last=last)
+                return found or self._named_block(source).filter(condition, last=last)
+            case Negate(source):
+                return self._open_block(source).negate()
+            case Join():
+                return self._join(plan)
+            case _:
+                return None
+
+    def _open_block(self, plan: Plan) -> SelectBlock:
+        """The SELECT of a plan to add to: its own if nothing else reads it, else one from its relation."""
+        own = None
+        if isinstance(plan, Leaf) or (self._uses[plan] == 1 and plan not in self._known):
+            own = self._block(plan)
+        return own or self._named_block(plan)
+
+    def _named_block(self, plan: Plan) -> SelectBlock:
+        weight = column(WEIGHT).sql(self._dialect.name) if self._weighted(plan) else None
+        return SelectBlock(self._relation(plan), {name: Ref(name) for name in self._wanted[plan]}, weight)
+
+    def _leaf(self, plan: Leaf) -> SelectBlock:
         match plan:
             case Scan(table, _, at):
                 key: tuple[str, ...] = ("scan", table, at.name)
@@ -165,21 +200,17 @@ class _Rendering:
                 key = ("stored",)
             case Materialised(name):
                 key = ("cut", name)
-        placeholder, seen = self._leaves.get(key, (f"leaf_{len(self._leaves)}", plan))
-        own = dict.fromkeys(name for leaf in (seen, plan) for _, name in leaf.columns)
+        wanted = tuple((name, own) for name, own in plan.columns if name in self._wanted[plan])
+        placeholder, seen = self._leaves.get(key, (f"leaf_{len(self._leaves)}", replace(plan, columns=())))
+        own = dict.fromkeys([*(name for _, name in seen.columns), *(name for _, name in wanted)])
         self._leaves[key] = (placeholder, replace(plan, columns=tuple((name, name) for name in own)))
-        items = [alias_as(name, column(own)) for name, own in plan.columns]
-        if isinstance(plan, Delta) or (isinstance(plan, Materialised) and plan.weighted):
-            items.append(column(WEIGHT))
-        query = select(items, _leaf_name(placeholder))
-        return query if self._hints is None else _add_hint(query, self._hints.leaf_hint(plan))
-
-    def _filter(self, plan: Filter) -> exp.Select:
-        condition = self._scalar(plan.condition)
-        if self._hints is not None and self._hints.must_filter_after_join(plan):
-            # Spark doesn't move nondeterministic conditions. This one only seems nondeterministic.
-            condition = raw_sql(f"IF({ALWAYS}, {condition.sql(self._dialect.name)}, FALSE)")
-        return self._select_all(plan.input).where(condition, copy=False)
+        weighted = isinstance(plan, Delta) or (isinstance(plan, Materialised) and plan.weighted)
+        return SelectBlock(
+            _leaf_name(placeholder),
+            {name: Ref(own) for name, own in wanted},
+            column(WEIGHT).sql(self._dialect.name) if weighted else None,
+            hint=None if self._hints is None else self._hints.leaf_hint(plan),
+        )
 
     def _values(self, plan: Values) -> exp.Select:
         if not plan.rows:
@@ -194,24 +225,23 @@ class _Rendering:
         return select([exp.Star()], _union_all(rows).subquery("v", copy=False))
 
     def _union(self, plan: UnionAll) -> exp.Query:
-        weighted = self._weighted(plan)
+        weighted, wanted = self._weighted(plan), self._wanted[plan]
         selects: list[exp.Query] = []
         for part in plan.parts:
-            items = [alias_as(name, column(own)) for name, own in zip(plan.names, part.names, strict=True)]
-            if weighted:
-                items.append(alias_as(WEIGHT, self._weight(part)))
-            selects.append(select(items, self._relation(part)))
+            pairs = zip(plan.names, part.names, strict=True)
+            block = self._open_block(part).rename([(name, own) for name, own in pairs if name in wanted])
+            selects.append(block.query(self._dialect, wanted, weighted=weighted))
         hint = None if self._hints is None else self._hints.union_hint(plan)
         if hint is None:
             return _union_all(selects)
-        return _add_hint(select([exp.Star()], _union_all(selects).subquery("u", copy=False)), hint)
+        return add_hint(select([exp.Star()], _union_all(selects).subquery("u", copy=False)), hint)
 
     def _multiplicity_query(self, plan: Net | Support | Distinct | Rows) -> exp.Query:
         match plan:
             case Net():
                 return self._net(plan)
-            case Rows(source):
-                return self._repeat_by_weight(source)
+            case Rows():
+                return self._repeat_by_weight(plan)
             case _:
                 return self._distinct(plan)
 
@@ -222,43 +252,39 @@ class _Rendering:
                 chosen = [alias_as(name, self._scalar(scalar)) for name, scalar in items]
                 query = select(chosen, self._single_partition_relation(source))
             case Support(source):
-                query = select(self._all_columns(source), self._single_partition_relation(source))
+                query = select(self._columns(plan), self._single_partition_relation(source))
             case Distinct(source):
-                query = self._select(self._all_columns(source), source)
+                query = self._open_block(source).query(self._dialect, source.names, weighted=False)
         return query.distinct(copy=False)
 
-    def _repeat_by_weight(self, source: Plan) -> exp.Query:
+    def _repeat_by_weight(self, plan: Rows) -> exp.Query:
         """Each row as often as its weight says."""
-        if not self._weighted(source):
-            return self._select_all(source)
-        relation = self._relation(source)
+        relation = self._relation(plan.input)
+        if not self._weighted(plan.input):
+            return select(self._columns(plan), relation)
         if self._dialect.has_lateral_view:
             times = f"explode(array_repeat(0, CAST({WEIGHT} AS INT)))"
-            return select(self._all_columns(source), f"{relation} LATERAL VIEW {times} g AS {TIMES}")
-        items = [*self._all_columns(source), raw_sql(f"UNNEST(range(CAST({WEIGHT} AS BIGINT))) AS {TIMES}")]
-        return select(self._all_columns(source), select(items, relation).subquery("g", copy=False))
+            return select(self._columns(plan), f"{relation} LATERAL VIEW {times} g AS {TIMES}")
+        items = [*self._columns(plan), raw_sql(f"UNNEST(range(CAST({WEIGHT} AS BIGINT))) AS {TIMES}")]
+        return select(self._columns(plan), select(items, relation).subquery("g", copy=False))
 
     def _net(self, plan: Net) -> exp.Query:
         if not self._weighted(plan.input):
-            return self._select_all(plan.input)
-        items = [*self._all_columns(plan), alias_as(WEIGHT, exp.Sum(this=column(WEIGHT)))]
+            return select(self._columns(plan), self._relation(plan.input))
+        items = [*self._columns(plan), alias_as(WEIGHT, exp.Sum(this=column(WEIGHT)))]
         return (
             select(items, self._single_partition_relation(plan.input))
-            .group_by(*self._all_columns(plan), copy=False)
+            .group_by(*self._columns(plan), copy=False)
             .having(raw_sql(f"SUM({WEIGHT}) <> 0"), copy=False)
         )
 
-    def _join(self, plan: Join) -> exp.Query:
+    def _join(self, plan: Join) -> SelectBlock:
         left, right = self._relation(plan.left), self._relation(plan.right)
-        items: list[exp.Expr] = [column(name) for name in plan.names]
         weights = [
-            column(WEIGHT, relation)
+            column(WEIGHT, relation).sql(self._dialect.name)
             for relation, side in ((left, plan.left), (right, plan.right))
             if self._weighted(side)
         ]
-        if weights:
-            product = weights[0] if len(weights) == 1 else exp.Mul(this=weights[0], expression=weights[1])
-            items.append(alias_as(WEIGHT, product))
         kinds = {
             "inner": "INNER",
             "left": "LEFT",
@@ -271,19 +297,25 @@ class _Rendering:
             kind = "inner"
             if not has_distinct_rows(plan.right):
                 right = self._add_cte(select([exp.Star()], right).distinct(copy=False))
-        condition = self._scalar(plan.on)
-        on = condition.sql(self._dialect.name, copy=False)
-        query = select(items, f"{left} {kinds[kind]} JOIN {right} ON {on}")
-        return query if self._hints is None else _add_hint(query, self._hints.join_hint(plan, left, right))
+        on = self._scalar(plan.on).sql(self._dialect.name, copy=False)
+        return SelectBlock(
+            f"{left} {kinds[kind]} JOIN {right} ON {on}",
+            {name: Ref(name) for name in self._wanted[plan]},
+            f"({' * '.join(weights)})" if len(weights) > 1 else next(iter(weights), None),
+            hint=None if self._hints is None else self._hints.join_hint(plan, left, right),
+        )
 
     def _set_operation(self, plan: SetOp) -> exp.Query:
-        sides = [self._select(self._all_columns(side), side) for side in (plan.left, plan.right)]
+        sides = [
+            self._open_block(side).query(self._dialect, side.names, weighted=False)
+            for side in (plan.left, plan.right)
+        ]
         kind = exp.Intersect if plan.kind == "intersect" else exp.Except
         return kind(this=sides[0], expression=sides[1], distinct=not plan.all)
 
     def _generate(self, plan: Generate) -> exp.Query:
         source, argument = self._relation(plan.input), self._scalar(plan.argument).sql(self._dialect.name)
-        items: list[exp.Expr] = [column(name) for name in plan.input.names]
+        items: list[exp.Expr] = [column(name) for name in self._wanted[plan] if name in plan.input.names]
         names = [exp.to_identifier(name, quoted=True).sql(self._dialect.name) for name in plan.columns]
         if self._dialect.has_lateral_view:
             outer = "OUTER " if plan.outer else ""
@@ -298,16 +330,8 @@ class _Rendering:
 
     # -- parts of a SELECT --------------------------------------------------------------------
 
-    def _select_all(self, source: Plan) -> exp.Select:
-        return self._select(self._all_columns(source), source, weight=True)
-
-    def _select(self, items: list[exp.Expr], source: Plan, *, weight: bool = False) -> exp.Select:
-        if weight and self._weighted(source):
-            items = [*items, column(WEIGHT)]
-        return select(items, self._relation(source))
-
-    def _all_columns(self, source: Plan) -> list[exp.Expr]:
-        return [column(name) for name in source.names]
+    def _columns(self, plan: Plan) -> list[exp.Expr]:
+        return [column(name) for name in self._wanted[plan]]
 
     def _weight(self, source: Plan) -> exp.Expr:
         return column(WEIGHT) if self._weighted(source) else exp.Literal.number(1)
@@ -321,12 +345,6 @@ def _union_all(queries: list[exp.Query]) -> exp.Query:
     for query in queries[1:]:
         result = exp.Union(this=result, expression=query, distinct=False)
     return result
-
-
-def _add_hint(query: exp.Select, hint: str | None) -> exp.Select:
-    if hint is not None:
-        query.set("hint", exp.Hint(expressions=[raw_sql(hint)]))
-    return query
 
 
 def _leaf_name(placeholder: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from anabranch.algebra.plan import Plan, tables
+from anabranch.algebra.prune_columns import parents_first, prune_columns
 from anabranch.errors import InvalidName, InvalidOutput, InvalidQuery, SqlTooLarge
 from anabranch.names import TableName, check_column_name
 from anabranch.schema import Schema
@@ -17,7 +18,6 @@ from anabranch.sql.lower.correlate import correlate
 from anabranch.sql.lower.expressions import MAX_ARGUMENTS
 from anabranch.sql.lower.names import Names
 from anabranch.sql.lower.order import has_limit
-from anabranch.sql.lower.prune import parents_first, prune_columns
 from anabranch.sql.lower.queries import lower_query
 from anabranch.sql.lower.recursion import Recursion
 from anabranch.sql.lower.rename import rename_columns

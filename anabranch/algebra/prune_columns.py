@@ -1,7 +1,13 @@
-"""Columns that nobody reads, left out from the bottom up.
+"""Columns that nobody reads, left out from the bottom up, of queries and of changes.
 
-A change is added up by whole rows, so every column that isn't needed costs. What a subplan must have is
-what all its uses together need: a subplan that stands twice stays one.
+Every column that isn't needed costs: a change is added up by whole rows, and an engine takes its time to
+find out what it may leave out. What a subplan must have is what all its uses together need: a subplan that
+stands twice stays one.
+
+    π(Net(R)) = π(R) = Net(π(R)),  as Z-sets
+
+So adding up and repeating rows by their weight takes the wanted columns alone; which rows occur at all is
+asked of whole rows.
 """
 
 from __future__ import annotations
@@ -11,14 +17,22 @@ from dataclasses import replace
 
 from anabranch.algebra.plan import (
     Aggregate,
+    Delta,
     Distinct,
     Filter,
     Generate,
     Join,
+    Materialised,
+    Negate,
+    Net,
     Plan,
     Project,
+    Rows,
     Scan,
     SetOp,
+    StoredResult,
+    Support,
+    Tally,
     Top,
     UnionAll,
     Values,
@@ -32,6 +46,15 @@ Wanted = dict[str, None]
 
 def prune_columns(plan: Plan) -> Plan:
     """The same rows from narrower ones; the plan's own columns all stay."""
+    wanted = wanted_columns(plan)
+    done: dict[Plan, Plan] = {}
+    for node in reversed(wanted):
+        done[node] = _narrow_node(node, wanted[node], done)
+    return done[plan]
+
+
+def wanted_columns(plan: Plan) -> dict[Plan, Wanted]:
+    """The columns of each subplan that anything reads, in its own order; what reads them comes before it."""
     order = parents_first(plan)
     wanted: dict[Plan, Wanted] = {node: {} for node in order}
     wanted[plan] = dict.fromkeys(plan.names)
@@ -41,10 +64,7 @@ def prune_columns(plan: Plan) -> Plan:
         wanted[node] = {name: None for name in node.names if name in names}
         for below, columns in _required_columns(node, wanted[node]):
             wanted[below].update(dict.fromkeys(columns))
-    done: dict[Plan, Plan] = {}
-    for node in reversed(order):
-        done[node] = _narrow_node(node, wanted[node], done)
-    return done[plan]
+    return wanted
 
 
 def parents_first(plan: Plan) -> list[Plan]:
@@ -80,10 +100,12 @@ def _required_columns(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterab
             read = {*wanted, *refs(on)}
             yield left, [name for name in left.names if name in read]
             yield right, [name for name in right.names if name in read]
-        case Aggregate(below, keys, calls):
+        case Negate(below) | Net(below) | Rows(below):
+            yield below, wanted
+        case Aggregate(below, keys, calls) | Tally(below, keys, calls):
             scalars = [scalar for name, call in calls if name in wanted for scalar in call.scalars]
             yield below, _referenced_columns([*(key for _, key in keys), *scalars])
-        case Distinct() | SetOp():
+        case Distinct() | SetOp() | Support():
             for below in node.inputs:
                 yield below, below.names
         case Window(below, calls):
@@ -97,7 +119,12 @@ def _required_columns(node: Plan, wanted: Wanted) -> Iterator[tuple[Plan, Iterab
 
 def _narrow_node(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
     match node:
-        case Scan(columns=columns):
+        case (
+            Scan(columns=columns)
+            | Delta(columns=columns)
+            | StoredResult(columns=columns)
+            | Materialised(columns=columns)
+        ):
             return replace(node, columns=tuple(pair for pair in columns if pair[0] in wanted))
         case Values():
             return node
@@ -116,6 +143,9 @@ def _narrow_node(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
         case Aggregate(below, keys, calls):
             called = tuple((name, call) for name, call in calls if name in wanted)
             return Aggregate(done[below], keys, called if keys or called else calls[:1])
+        case Tally(below, keys, calls):
+            called = tuple((name, call) for name, call in calls if name in wanted)
+            return Tally(done[below], keys, called if keys or called else calls[:1])
         case Window(below, calls):
             needed = tuple((name, call) for name, call in calls if name in wanted)
             return Window(done[below], needed) if needed else done[below]
@@ -123,9 +153,8 @@ def _narrow_node(node: Plan, wanted: Wanted, done: dict[Plan, Plan]) -> Plan:
             return Join(done[left], done[right], kind, on)
         case SetOp(left, right, kind, all_):
             return SetOp(done[left], done[right], kind, all_)
-        case Filter() | Generate() | Distinct() | Top():
+        case Filter() | Generate() | Distinct() | Top() | Negate() | Net() | Rows() | Support():
             return replace(node, input=done[node.input])
-    return node
 
 
 def _referenced_columns(scalars: Iterable[Scalar]) -> list[str]:
