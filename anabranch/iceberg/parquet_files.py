@@ -5,7 +5,7 @@ Readers don't see a file before an Iceberg snapshot lists it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -189,11 +189,31 @@ def read_file(warehouse: Warehouse, path: str, columns: list[str] | None = None)
 
 def read_row_count(warehouse: Warehouse, path: str) -> int:
     """How many rows a Parquet file has; its footer knows."""
+    return int(read_footer(warehouse, path).num_rows)
+
+
+def read_footer(warehouse: Warehouse, path: str) -> pq.FileMetaData:
+    """A Parquet file's footer; a missing or broken file is `Damaged`."""
     try:
         with warehouse.open(path) as stream:
-            return int(pq.read_metadata(stream).num_rows)
+            return pq.read_metadata(stream)
     except (OSError, pa.ArrowException) as error:
         raise Damaged(f"the file {path} can't be read", detail=str(error).splitlines()[0][:300]) from error
+
+
+def count_column_bytes(footer: pq.FileMetaData, columns: Collection[str]) -> int:
+    """How many bytes some columns take in a Parquet file, whatever the case of their names."""
+    wanted = {name.lower() for name in columns}
+    chunks = (
+        footer.row_group(group).column(number)
+        for group in range(footer.num_row_groups)
+        for number in range(footer.num_columns)
+    )
+    return sum(
+        chunk.total_compressed_size
+        for chunk in chunks
+        if chunk.path_in_schema.partition(".")[0].lower() in wanted
+    )
 
 
 def check_files(warehouse: Warehouse, files: Iterable[FileWithDeletes]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from anabranch.algebra.plan import Delta, Materialised, Plan, Scan, StoredResult, is_empty
 from anabranch.connection.lake_context import LakeContext
+from anabranch.delta.key_bounds import columns_read
 from anabranch.delta.maintenance_plan import MaintenancePlan
 from anabranch.delta.materialise import materialise_shared
 from anabranch.delta.simplify import simplify
@@ -127,7 +128,7 @@ def _maintain_table(
     context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources
 ) -> RowCounts:
     changed = sources.changed_tables(kept.reads)
-    known = sources.estimate_sizes(changed, kept.reads, table)
+    known = sources.estimate_sizes(changed, kept.reads, table, columns_read(kept.maintained.change))
     # A key that many rows share touches most of a table; that shows only when its rows are fetched.
     change = (kept.maintained, changed)
     known = replace(known, scans=change not in context.large_fetches)

@@ -20,7 +20,7 @@ from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
 from anabranch.iceberg.live_rows import LiveRows
-from anabranch.iceberg.parquet_files import FileRef, check_files
+from anabranch.iceberg.parquet_files import FileRef, check_files, count_column_bytes, read_footer
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.read_rows import read_rows
 from anabranch.iceberg.small_changes import (
@@ -39,6 +39,8 @@ FEW_BYTES = 32 << 20
 """Parquet bytes of changes that joins may broadcast."""
 ONE_TASK_BYTES = 4 << 20
 """Parquet bytes that one task reads as fast as several do, their own cost counted."""
+ONE_TASK_ROWS = 400_000
+"""Changed rows that one task computes with as fast as several do."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +79,36 @@ class Sources:
         return self.since.version(name), self.until.version(name)
 
     def estimate_sizes(
-        self, changed: frozenset[str], read: frozenset[TableName], stored: WorkingTable | None = None
+        self,
+        changed: frozenset[str],
+        read: frozenset[TableName],
+        stored: WorkingTable | None = None,
+        columns: Mapping[str, Collection[str]] | None = None,
     ) -> RelationFacts:
-        """The known sizes of a statement's inputs."""
-        paths = [file.path for name in changed for file in self._change_files(TableName.parse(name))[0]]
-        size = sum(self.context.warehouse.read_size(path) for path in paths)
+        """The known sizes of a statement's inputs; `columns`: those that it reads of each table."""
+        size, rows = self._size_of_changes(changed, columns)
         return RelationFacts(
             few=size <= FEW_BYTES,
-            changes=size <= ONE_TASK_BYTES,
+            changes=size <= ONE_TASK_BYTES and rows <= ONE_TASK_ROWS,
             stored=stored is not None and _table_bytes(stored) <= ONE_TASK_BYTES,
             tables=frozenset(str(name) for name in read if self._size(name) <= ONE_TASK_BYTES),
             exact=frozenset(found for name in changed for found in self._exact_columns(name)),
         )
+
+    def _size_of_changes(
+        self, changed: frozenset[str], columns: Mapping[str, Collection[str]] | None
+    ) -> tuple[int, int]:
+        """Bytes and rows of changes: of the columns that are read, or of whole files."""
+        warehouse, size, rows = self.context.warehouse, 0, 0
+        for name in changed:
+            for file in self._change_files(TableName.parse(name))[0]:
+                footer = self.context.columns.footer(file.path, lambda: read_footer(warehouse, file.path))  # noqa: B023
+                rows += footer.num_rows
+                if columns is None:
+                    size += warehouse.read_size(file.path)
+                else:
+                    size += count_column_bytes(footer, columns.get(name, ()))
+        return size, rows
 
     def _exact_columns(self, name: str) -> Iterator[tuple[str, str]]:
         """The columns whose equal values are interchangeable: no floats (-0.0), no maps."""
