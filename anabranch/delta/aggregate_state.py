@@ -56,10 +56,11 @@ class AggregateState:
 
 @dataclass(frozen=True)
 class AffectedGroups:
-    """The groups that a change touches: their keys, what is stored of them, and what becomes of them."""
+    """The groups that a change touches: their keys, those that are known, and what becomes of them."""
 
     touched: Plan
-    stored: Plan
+    known: Plan
+    """In the columns of what is known, beside the keys that are touched."""
     new: Plan
 
 
@@ -143,8 +144,7 @@ def add_change_to_groups(
         known = Filter(found, Call(">", (or_zero(old(rows)), Literal(0))))
     finished = [(name, _final_value(state, name)) for name in aggregate.names]
     touched = Project(tally, tuple((key.name, key) for key in keys)) if keys else tally
-    own = Project(known, tuple((name, Ref(name)) for name in stored.names))
-    return AffectedGroups(touched, own, Project(groups, tuple(finished)))
+    return AffectedGroups(touched, known, Project(groups, tuple(finished)))
 
 
 def _final_value(state: AggregateState, name: str) -> Scalar:

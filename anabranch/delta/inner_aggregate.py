@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from anabranch.algebra.plan import Aggregate, Negate, Plan, Project, UnionAll
 from anabranch.algebra.scalar import Ref
-from anabranch.delta.affected_keys import affected_keys, restrict_to_keys
+from anabranch.delta.affected_keys import KEY, affected_keys, restrict_to_keys
 from anabranch.delta.aggregate_state import AggregateState, add_change_to_groups
 from anabranch.delta.interval_ends import Change, at_until
 
@@ -40,6 +40,8 @@ def change_of_inner_aggregate(plan: Aggregate, state: AggregateState, change: Ch
     places = {name: f"{AFTER}{place}" for place, name in enumerate(after.names)}
     named = Project(after, tuple((place, Ref(name)) for name, place in places.items()))
     groups = add_change_to_groups(state, changed, named, lambda name: Ref(places[name]), sign="-")
-    new = Project(groups.stored, tuple((name, Ref(places[name])) for name in plan.names))
+    # Keys are taken from the tally at both ends: they are columns of the change.
+    own = {name: f"{KEY}{place}" for place, (name, _) in enumerate(plan.keys)}
+    new = Project(groups.known, tuple((name, Ref(own.get(name, places[name]))) for name in plan.names))
     old = Project(groups.new, tuple((name, Ref(name)) for name in plan.names))
     return UnionAll((new, Negate(old)))

@@ -2,14 +2,14 @@
 
     T ⋉ D₁ ⋉ D₂ …,  where Dᵢ are values of one column of T
 
-A set of keys is made of columns of changes, and of rows that were looked up before. A superset of it does as
-well, if everything that reads the keys reads the same ones. So neither needs an engine: keys are values of
-columns, rows are found by them in the files.
+A set of keys is made of columns of changes, of rows that were looked up before, and of steps whose few rows
+an engine has computed. A superset of it does as well, if everything that reads the keys reads the same ones.
+So neither needs an engine: keys are values of columns, rows are found by them in the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
@@ -17,6 +17,7 @@ from anabranch.algebra.plan import (
     Distinct,
     Join,
     Materialised,
+    Net,
     Plan,
     Project,
     Scan,
@@ -25,6 +26,7 @@ from anabranch.algebra.plan import (
     subplans,
 )
 from anabranch.algebra.scalar import Call, Ref, Scalar
+from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
 KeySource = tuple[Delta | Materialised, str]
 """A change, or rows of an earlier step, and the column of it whose values are keys."""
@@ -47,11 +49,11 @@ class LookUp:
     columns: tuple[KeyColumn, ...]
 
 
-def as_look_up(plan: Plan) -> LookUp | None:
-    """The look-up that a plan is; None if it is none."""
+def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
+    """The look-up that a plan is, where some subplans are steps; None if it is none."""
     columns: list[KeyColumn] = []
     while isinstance(plan, Join) and plan.kind == "semi":
-        column = _key_column(plan.on, plan.right)
+        column = _key_column(plan.on, plan.right, steps)
         if column is None:
             return None
         columns.append(column)
@@ -59,21 +61,24 @@ def as_look_up(plan: Plan) -> LookUp | None:
     return LookUp(plan, tuple(columns)) if isinstance(plan, Scan) and columns else None
 
 
-def _key_column(on: Scalar, keys: Plan) -> KeyColumn | None:
+def _key_column(on: Scalar, keys: Plan, steps: Collection[Plan]) -> KeyColumn | None:
     match on:
-        case Call("=" | "<=>" as op, (Ref(name), Ref(key))) if keys.names == (key,) and _is_key_set(keys):
+        case Call("=" | "<=>" as op, (Ref(name), Ref(key))) if keys.names == (key,) and _is_key_set(
+            keys, steps
+        ):
             return KeyColumn(name, keys, op == "<=>")
         case _:
             return None
 
 
-def _is_key_set(keys: Plan) -> bool:
-    """Whether keys are columns of changes or of other look-ups, or computed from these already."""
+def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
+    """Whether keys are columns of changes, of steps or of other look-ups, or computed from these already."""
     if isinstance(keys, Materialised):
         return True
     found = _key_parts(keys)
     return found is not None and all(
-        isinstance(source, Delta | Materialised) or as_look_up(source) is not None for source, _ in found
+        isinstance(source, Delta | Materialised) or source in steps or as_look_up(source, steps) is not None
+        for source, _ in found
     )
 
 
@@ -87,27 +92,52 @@ def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
 
 
 def _key_parts(keys: Plan) -> list[tuple[Plan, str]] | None:
+    return key_column_parts(keys, keys.names[0]) if len(keys.names) == 1 else None
+
+
+def key_column_parts(keys: Plan, name: str) -> list[tuple[Plan, str]] | None:
+    """What a column of a set of keys is made of: plans, and the column of each; None if it is no such set."""
     if not isinstance(keys, Distinct):
         return None
     parts = keys.input.parts if isinstance(keys.input, UnionAll) else (keys.input,)
+    place = keys.names.index(name)
     found: list[tuple[Plan, str]] = []
     for part in parts:
         match part:
-            case Project(Support(source), ((_, Ref(name)),)):
-                found.append((source, name))
+            case Project(Support(Net(source)) | Support(source), items):
+                scalar = items[place][1]
+                if not isinstance(scalar, Ref):
+                    return None
+                found.append((source, scalar.name))
             case _:
                 return None
     return found
 
 
-def choose_look_ups(plan: Plan, tables: Collection[str]) -> set[Plan]:
-    """The subplans that are look-ups of some tables, and the keys that they look up."""
-    found = {
-        part: look_up
-        for part in subplans(plan)
-        if (look_up := as_look_up(part)) is not None and look_up.scan.table in tables
-    }
+def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set[Plan]]:
+    """The subplans that are look-ups of some tables, with the keys that they look up; and what has these."""
+    if not tables:
+        return set(), set()
+    upwards = subplans(plan)
+    plain = _look_ups_in(upwards, tables, ())
+    steps, _ = shared_small_subplans(upwards, IsSmall(), _with_keys(plain))
+    found = _look_ups_in(upwards, tables, steps)
     # By several columns, only all of them together are one.
     inner = {part.left for part in found if isinstance(part, Join)}
-    chosen = {part for part in found if part not in inner}
-    return chosen | {column.keys for part in chosen for column in found[part].columns}
+    chosen = _with_keys({part: look_up for part, look_up in found.items() if part not in inner})
+    sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
+    return chosen, {source for source in sources - chosen if not isinstance(source, Delta | Materialised)}
+
+
+def _look_ups_in(
+    upwards: Iterable[Plan], tables: Collection[str], steps: Collection[Plan]
+) -> dict[Plan, LookUp]:
+    return {
+        part: look_up
+        for part in upwards
+        if (look_up := as_look_up(part, steps)) is not None and look_up.scan.table in tables
+    }
+
+
+def _with_keys(look_ups: Mapping[Plan, LookUp]) -> set[Plan]:
+    return {*look_ups, *(column.keys for look_up in look_ups.values() for column in look_up.columns)}

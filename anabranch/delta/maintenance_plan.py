@@ -38,6 +38,7 @@ from anabranch.delta.affected_keys import KEY, affected_keys, affected_rows, res
 from anabranch.delta.aggregate_state import AggregateState, add_change_to_groups, exact_state
 from anabranch.delta.both_ends import Origins
 from anabranch.delta.interval_ends import Change, at_until
+from anabranch.delta.restrict_groups import restrict_groups
 
 HIDDEN = "__h"
 OLD = "__o"
@@ -74,7 +75,7 @@ def plan_maintenance(plan: Plan, columns: Sequence[str], types: Types) -> Mainte
     def differentiate_part(part: Plan) -> Plan:
         return differentiate(part, lambda aggregate: exact_state(aggregate, types), origins)
 
-    chosen = _choose_strategy(plan, tuple(columns), types, differentiate_part)
+    chosen = _choose_strategy(restrict_groups(plan), tuple(columns), types, differentiate_part)
     return replace(chosen, origins=tuple(origins.items()))
 
 

@@ -16,14 +16,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Aggregate, Join, Materialised, Plan, Project, SetOp, Top, Window, subplans
+from anabranch.algebra.plan import Join, Materialised, Plan, Project, subplans
 from anabranch.algebra.transform import map_inputs
 from anabranch.algebra.weights import HasWeightColumn
 from anabranch.delta.look_ups import choose_look_ups
-from anabranch.delta.small_subplans import IsSmall, equalities
+from anabranch.delta.small_subplans import IsSmall, equalities, shared_small_subplans
 
-COSTLY = (Join, Aggregate, SetOp, Window, Top)
-"""Operators that make computing a subplan again worth avoiding: adding up a few changed rows doesn't."""
 LONG = 150
 """A statement has up to so many operators, counted at every use. With more, planning takes seconds."""
 WORTH = 20
@@ -46,8 +44,8 @@ def materialise_shared(plan: Plan, *, long: int = LONG, lookups: Collection[str]
     Law: evaluate(steps.last), with the rows of each `Materialised` being its plan's, = evaluate(plan).
     """
     small, weighted = IsSmall(), HasWeightColumn()
-    look_ups = choose_look_ups(plan, lookups)
-    chosen = _choose_subplans(plan, small, long, look_ups)
+    look_ups, with_keys = choose_look_ups(plan, lookups)
+    chosen = _choose_subplans(plan, small, long, look_ups | with_keys)
     looked_up: set[str] = set()
     steps: list[tuple[Materialised, Plan]] = []
     done: dict[Plan, Plan] = {}
@@ -75,20 +73,11 @@ def inlined_operator_count(plan: Plan) -> int:
     return _inlined_lengths(subplans(plan), ())[plan]
 
 
-def _choose_subplans(plan: Plan, small: IsSmall, long: int, look_ups: Collection[Plan]) -> set[Plan]:
-    """The subplans to materialise: look-ups, and others."""
-    chosen = set(look_ups)
+def _choose_subplans(plan: Plan, small: IsSmall, long: int, wanted: Collection[Plan]) -> set[Plan]:
+    """The subplans to materialise: those that are wanted as steps, and others."""
     upwards = subplans(plan)
+    chosen, costly = shared_small_subplans(upwards, small, wanted)
     uses = Counter(below for part in upwards for below in part.inputs)
-    costly: set[Plan] = set()
-    for part in upwards:
-        if part in chosen:
-            continue
-        if isinstance(part, COSTLY) or any(below in costly for below in part.inputs):
-            if uses[part] > 1 and small(part):
-                chosen.add(part)
-            else:
-                costly.add(part)
     shared = [part for part in upwards if part in costly and uses[part] > 1]
     while True:
         lengths = _inlined_lengths(upwards, chosen)

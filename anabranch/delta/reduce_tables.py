@@ -9,7 +9,8 @@ there is one set of keys D that no join goes beyond, known before anything is jo
 
 D may hold more keys than a join asks for: the join itself stays. Tables that hang on a reduced table in the
 same way are reduced after it. Where rows are looked up (`look_ups.py`), a table that is read a single time is
-reduced as well, and by every column whose keys are known.
+reduced as well, by every column whose keys are known, and by the few keys that a step has left rather than by
+those of the change that it came from.
 """
 
 from __future__ import annotations
@@ -17,32 +18,18 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import reduce
 
-from anabranch.algebra.plan import (
-    Delta,
-    Distinct,
-    Filter,
-    IntervalEnd,
-    Join,
-    Negate,
-    Net,
-    Plan,
-    Project,
-    Rows,
-    Scan,
-    Support,
-    UnionAll,
-    subplans,
-)
-from anabranch.algebra.scalar import Call, Ref
+from anabranch.algebra.plan import Delta, IntervalEnd, Join, Plan, Project, Scan, subplans
+from anabranch.algebra.scalar import Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
-from anabranch.delta.key_bounds import Bound, KeyBounds, SourceColumn, demands
-from anabranch.delta.look_ups import choose_look_ups
+from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
+from anabranch.delta.look_ups import choose_look_ups, key_column_parts
+from anabranch.delta.reduction import COLUMN, Reduction
 from anabranch.delta.single_partition import RelationFacts
+from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
-KEY, COLUMN = "__d", "__r_"
 MAX_ROUNDS = 8
 """Tables that hang on one another are reduced one after the other, so many times at most."""
 
@@ -52,8 +39,7 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
 
     Law: evaluate(reduce_tables(plan)) = evaluate(plan).
     """
-    looked_up: set[Plan] = choose_look_ups(plan, known.lookups)
-    reduced: frozenset[Plan] = frozenset(part for part in looked_up if isinstance(part, Join))
+    plan, reduced = _separate_look_ups(plan, known) if known.lookups else (plan, frozenset[Plan]())
     for _ in range(MAX_ROUNDS):
         reductions = _choose_reductions(plan, known, reduced)
         if not reductions:
@@ -63,83 +49,143 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
     return plan
 
 
-@dataclass(frozen=True)
-class _Reduction:
-    """A table at one end, or at both, reduced by some columns."""
-
-    table: str
-    bounds: tuple[tuple[str, Bound], ...]
-    """The columns, each with the values that matter."""
-    scans: tuple[Scan, ...]
-    """What it replaces."""
-    end: IntervalEnd
-
-    @property
-    def rows(self) -> Plan:
-        """T ⋉ D, for each of the columns, with all columns that any of the scans reads."""
-        own = dict.fromkeys(column for scan in self.scans for _, column in scan.columns)
-        rows: Plan = Scan(self.table, tuple((COLUMN + column, column) for column in sorted(own)), self.end)
-        for column, bound in self.bounds:
-            rows = Join(rows, _key_set(bound), "semi", _same_key(COLUMN + column, bound))
-        return rows
-
-    def rows_of(self, scan: Scan) -> Plan:
-        """What stands for a scan."""
-        rows = Project(self.rows, tuple((name, Ref(COLUMN + column)) for name, column in scan.columns))
-        if scan.at is self.end:
-            return rows
-        change: Plan = Delta(scan.table, scan.columns)
-        for column, bound in self.bounds:
-            name = next(name for name, own in scan.columns if own == column)
-            if not self._holds_own_change(column, bound):
-                change = Join(change, _key_set(bound), "semi", _same_key(name, bound))
-            elif not bound.null_safe:
-                change = Filter(change, Call("not", (Call("is null", (Ref(name),)),)))
-        return Rows(Net(UnionAll((rows, Negate(change)))))
-
-    def _holds_own_change(self, column: str, bound: Bound) -> bool:
-        """Whether all keys of the table's own change are among D."""
-        return any(
-            isinstance(source, Delta) and (source.table, dict(source.columns)[name]) == (self.table, column)
-            for source, name in bound.columns
-        )
+def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozenset[Plan]]:
+    """The plan with a reduced table for each semi join whose keys a step has, and for what is a look-up as it
+    stands: the same scan may be read elsewhere, by other keys. And these reduced tables.
+    """
+    upwards = subplans(plan)
+    look_ups, _ = choose_look_ups(plan, known.lookups)
+    steps, _ = shared_small_subplans(upwards, IsSmall(), look_ups)
+    done: dict[Plan, Plan] = {}
+    found: set[Plan] = set()
+    for part in upwards:
+        made = done[part] = map_inputs(part, lambda below: done[below])
+        if not isinstance(made, Join) or made.kind != "semi":
+            continue
+        if part in look_ups:
+            rows = _with_own_names(made)
+            found.add(rows)
+            done[part] = _under_old_names(rows, _reduced_scan(made))
+        elif isinstance(made.left, Scan) and made.left.table in known.lookups:
+            bounds = _step_bounds(part, made, steps)
+            if bounds:
+                reduction = Reduction(made.left.table, bounds, (made.left,), made.left.at)
+                found.add(reduction.rows)
+                done[part] = replace(made, left=reduction.rows_of(made.left))
+    return done[plan], frozenset(found)
 
 
-def _key_set(bound: Bound) -> Plan:
-    """D, as one column."""
-    parts = [
-        Project(Support(source), ((KEY, Ref(name)),))
-        for source, name in sorted(bound.columns, key=_source_order)
+def _with_own_names(part: Plan) -> Plan:
+    """A look-up whose scan has names that no other scan has."""
+    if isinstance(part, Scan):
+        return replace(part, columns=tuple((COLUMN + name, own) for name, own in part.columns))
+    assert isinstance(part, Join), "a look-up is a table, joined with keys"
+    names = {name: COLUMN + name for name in part.left.names}
+    return replace(part, left=_with_own_names(part.left), on=rename_refs(part.on, names))
+
+
+def _under_old_names(rows: Plan, scan: Scan) -> Plan:
+    return Project(rows, tuple((name, Ref(COLUMN + name)) for name in scan.names))
+
+
+def _step_bounds(before: Plan, join: Join, steps: Collection[Plan]) -> tuple[tuple[str, Bound], ...]:
+    """The columns that a semi join compares with keys of steps, and these keys."""
+    assert isinstance(before, Join), "what was made of a join is one"
+    columns = dict(join.left.columns) if isinstance(join.left, Scan) else {}
+    found: dict[str, Bound] = {}
+    for here, there, null_safe in equal_columns(join):
+        own = key_column_parts(before.right, there.name)
+        made = key_column_parts(join.right, there.name)
+        if own is None or made is None or not any(source in steps for source, _ in own):
+            continue
+        if all(isinstance(source, Delta) or source in steps for source, _ in own):
+            found.setdefault(columns[here.name], Bound(frozenset(made), null_safe))
+    return tuple(found.items())
+
+
+def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan]) -> list[Reduction]:
+    """The tables that are read more than once, or looked up, by columns with known keys; each once.
+
+    Look-ups by what steps have left come first: what they leave bounds others.
+    """
+    upwards = subplans(plan)
+    inside = {_reduced_scan(rows) for rows in reduced}
+    scans = [
+        part
+        for part in upwards
+        if isinstance(part, Scan) and part.table not in known.tables and part not in inside
     ]
-    return Distinct(parts[0] if len(parts) == 1 else UnionAll(tuple(parts)))
+    waiting = _TablesToRead(scans)
+    if known.lookups:
+        steps, _ = shared_small_subplans(upwards, IsSmall(), reduced)
+        asked = waiting.without_own_keys(demands(plan, KeyBounds(plan, reduced | steps)))
+        wanted = [scan for scan in scans if scan.table in known.lookups and _has_step(asked[scan], steps)]
+        if found := waiting.independent(_reductions_of(wanted, asked, plan, known)):
+            return found
+    asked = waiting.without_own_keys(demands(plan, KeyBounds(plan, reduced)))
+    return waiting.independent(_reductions_of(scans, asked, plan, known))
 
 
-def _same_key(name: str, bound: Bound) -> Call:
-    return Call("<=>" if bound.null_safe else "=", (Ref(name), Ref(KEY)))
+def _has_step(demand: Demand, steps: Collection[Plan]) -> bool:
+    return any(source in steps for bound in demand.values() for source, _ in bound.columns)
 
 
-def _source_order(column: SourceColumn) -> tuple[bool, str, str]:
-    leaf, name = column
-    while isinstance(leaf, Join):
-        leaf = leaf.left
-    assert isinstance(leaf, Delta | Scan), "bounds are columns of changes and of reduced tables"
-    return isinstance(leaf, Scan), leaf.table, dict(leaf.columns)[name]
+class _TablesToRead:
+    """The scans that aren't reduced yet, and which keys have to wait for them."""
+
+    def __init__(self, scans: Collection[Scan]) -> None:
+        self._scans = frozenset(scans)
+        self._below: dict[Plan, frozenset[Scan]] = {}
+
+    def below(self, source: Plan) -> frozenset[Scan]:
+        """Those that a source of keys reads."""
+        if source not in self._below:
+            self._below[source] = self._scans.intersection(subplans(source))
+        return self._below[source]
+
+    def without_own_keys(self, asked: Mapping[Plan, Demand]) -> dict[Plan, Demand]:
+        """Demands without keys that take reading the same table, and would have to wait for themselves."""
+        return {
+            scan: {
+                name: bound
+                for name, bound in asked[scan].items()
+                if not any(
+                    other.table == scan.table for source, _ in bound.columns for other in self.below(source)
+                )
+            }
+            for scan in self._scans
+        }
+
+    def independent(self, reductions: list[Reduction]) -> list[Reduction]:
+        """Those whose keys don't take reading what another one of them reduces."""
+        replaced = {scan for reduction in reductions for scan in reduction.scans}
+        return [
+            reduction
+            for reduction in reductions
+            if not any(
+                self.below(source) & replaced for _, bound in reduction.bounds for source, _ in bound.columns
+            )
+        ]
 
 
-def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan]) -> list[_Reduction]:
-    """The tables that are read more than once, or looked up, by columns with known keys; each once."""
-    bounds = KeyBounds(plan, reduced)
-    asked = demands(plan, bounds)
+def _reduced_scan(rows: Plan) -> Scan:
+    while isinstance(rows, Join):
+        rows = rows.left
+    assert isinstance(rows, Scan), "a look-up is of a table"
+    return rows
+
+
+def _reductions_of(
+    scans: Iterable[Scan], asked: Mapping[Plan, Demand], plan: Plan, known: RelationFacts
+) -> list[Reduction]:
     uses = Counter(below for part in subplans(plan) for below in part.inputs)
-    inside = {below for rows in reduced for below in subplans(rows)}
     groups: dict[tuple[str, IntervalEnd | None], list[Scan]] = {}
-    for part in subplans(plan):
-        if isinstance(part, Scan) and part.table not in known.tables and part not in inside:
-            end = None if _can_subtract(part, known) else part.at
-            groups.setdefault((part.table, end), []).append(part)
-    found: list[_Reduction] = []
-    for (table, end), scans in groups.items():
-        reduction = _choose_columns(table, end, scans, asked, uses, looked_up=table in known.lookups)
+    for scan in scans:
+        end = None if _can_subtract(scan, known) else scan.at
+        groups.setdefault((scan.table, end), []).append(scan)
+    found: list[Reduction] = []
+    for (table, end), members in groups.items():
+        reduction = _choose_columns(table, end, members, asked, uses, looked_up=table in known.lookups)
         if reduction is not None:
             found.append(reduction)
     return found
@@ -153,7 +199,7 @@ def _choose_columns(
     uses: Mapping[Plan, int],
     *,
     looked_up: bool,
-) -> _Reduction | None:
+) -> Reduction | None:
     """The column by which most reads of a table are bounded, if those are several.
 
     Where rows are looked up, one read is enough, and all columns by which the same reads are bounded serve.
@@ -177,7 +223,7 @@ def _choose_columns(
     bounds = tuple((name, _union_of_bounds(by_column[name], chosen)) for name in columns)
     ends = {scan.at for scan in chosen}
     at = end or (IntervalEnd.UNTIL if IntervalEnd.UNTIL in ends else IntervalEnd.SINCE)
-    return _Reduction(table, bounds, chosen, at)
+    return Reduction(table, bounds, chosen, at)
 
 
 def _union_of_bounds(members: Iterable[tuple[Scan, Bound]], scans: Collection[Scan]) -> Bound:
@@ -194,7 +240,7 @@ def _can_subtract(scan: Scan, known: RelationFacts) -> bool:
     return all((scan.table, column) in known.exact for _, column in scan.columns)
 
 
-def _replace_scans(plan: Plan, reductions: Iterable[_Reduction]) -> Plan:
+def _replace_scans(plan: Plan, reductions: Iterable[Reduction]) -> Plan:
     replaced: dict[Plan, Plan] = {scan: one.rows_of(scan) for one in reductions for scan in one.scans}
     done: dict[Plan, Plan] = {}
 

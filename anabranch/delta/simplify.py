@@ -40,6 +40,7 @@ from anabranch.delta.join_order import reduce_right_sides, reorder_joins
 from anabranch.delta.keep_weights import keep_weights
 from anabranch.delta.push_semi_joins import push_semi_joins
 from anabranch.delta.reduce_tables import reduce_tables
+from anabranch.delta.restrict_groups import drop_repeated_restrictions
 from anabranch.delta.since_from_until import derive_since_from_until
 from anabranch.delta.single_partition import NOTHING, RelationFacts
 
@@ -60,8 +61,10 @@ def simplify(
         lambda part: specialise(part, changed),
         drop_empty,
         push_semi_joins,
+        drop_repeated_restrictions,
         drop_empty,
         lambda part: reduce_right_sides(part, known),
+        drop_repeated_restrictions,
         lambda part: (reduce_tables if known.scans else derive_since_from_until)(part, known),
         lambda part: reorder_joins(part, known),
     ]

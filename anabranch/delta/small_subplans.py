@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
 
 from anabranch.algebra.plan import (
     Aggregate,
@@ -27,6 +28,9 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.plan_predicate import PlanPredicate
 from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, refs
+
+COSTLY = (Join, Aggregate, SetOp, Window, Top)
+"""Operators that make computing a subplan again worth avoiding: adding up a few changed rows doesn't."""
 
 
 class IsSmall(PlanPredicate):
@@ -67,6 +71,27 @@ class IsSmall(PlanPredicate):
                 return left
             case "full":
                 return left and right
+
+
+def shared_small_subplans(
+    upwards: Sequence[Plan], small: IsSmall, chosen: Iterable[Plan] = ()
+) -> tuple[set[Plan], set[Plan]]:
+    """The subplans that are computed once, as steps: what is `chosen`, and what is small, costs something and
+    stands in several places. And those that cost something and aren't.
+
+    `upwards`: all subplans of a plan, inputs first.
+    """
+    steps, costly = set(chosen), set[Plan]()
+    uses = Counter(below for part in upwards for below in part.inputs)
+    for part in upwards:
+        if part in steps:
+            continue
+        if isinstance(part, COSTLY) or any(below in costly for below in part.inputs):
+            if uses[part] > 1 and small(part):
+                steps.add(part)
+            else:
+                costly.add(part)
+    return steps, costly
 
 
 def equalities(join: Join) -> list[tuple[str, Scalar, Scalar]]:

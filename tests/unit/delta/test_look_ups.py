@@ -90,4 +90,4 @@ def test_keys_that_are_computed_are_no_look_up() -> None:
     )
     keys = Filter(groups, Call(">", (Ref("n"), Literal(1))))
     assert as_look_up(Join(A, keys, "semi", on("a_k", "g"))) is None
-    assert choose_look_ups(Join(A, keys, "semi", on("a_k", "g")), LOOKUPS) == set()
+    assert choose_look_ups(Join(A, keys, "semi", on("a_k", "g")), LOOKUPS) == (set(), set())
