@@ -6,18 +6,28 @@ tables, which become visible when they are committed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from anabranch.algebra.plan import Delta, Materialised, Plan, Scan, StoredResult, is_empty
+from anabranch.algebra.plan import (
+    Delta,
+    Materialised,
+    Plan,
+    Scan,
+    StoredResult,
+    empty,
+    is_empty,
+    subplans,
+)
+from anabranch.algebra.transform import transform_up
 from anabranch.connection.lake_context import LakeContext
 from anabranch.delta.key_bounds import columns_read
 from anabranch.delta.maintenance_plan import MaintenancePlan
 from anabranch.delta.materialise import materialise_shared
-from anabranch.delta.simplify import simplify
+from anabranch.delta.simplify import drop_empty, simplify
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.engine.base import Frame
 from anabranch.engine.local.collecting import collector_waits
@@ -198,6 +208,8 @@ class _StatementRun:
         self._frames: dict[str, Frame] = {}
         self._in_memory: dict[str, tuple[Any, Frame | None]] = {}
         self._folders: list[str] = []
+        self._skipped: dict[str, Statement] = {}
+        """Steps that have no rows since those before them have none: they run only where they are read."""
 
     def __enter__(self) -> _StatementRun:
         return self
@@ -207,9 +219,29 @@ class _StatementRun:
             self._context.warehouse.delete_folder(folder)
 
     def materialise(self, statement: Statement) -> None:
-        """Compute rows that later statements read: in memory if they are few, else in files."""
+        """Compute rows that later statements read, unless there can be none."""
         step = statement.step
         assert step is not None, "only the last statement computes the change itself"
+        if self._has_no_rows(statement.plan):
+            self._skipped[step.name] = statement
+        else:
+            self._compute_step(step, statement)
+
+    def _has_no_rows(self, plan: Plan) -> bool:
+        """Whether a plan has no rows because earlier steps have none."""
+        without = {name for name, (rows, _) in self._in_memory.items() if not rows.num_rows}
+        without |= set(self._skipped)
+        return bool(without) and is_empty(drop_empty(without_steps(plan, without)))
+
+    def _compute_skipped_steps(self, plan: Plan) -> None:
+        """The steps that a plan reads all the same, for the types of their columns."""
+        for part in subplans(plan):
+            if isinstance(part, Materialised) and part.name in self._skipped:
+                self._compute_step(part, self._skipped.pop(part.name))
+
+    def _compute_step(self, step: Materialised, statement: Statement) -> None:
+        """In memory if its rows are few, else in files."""
+        self._compute_skipped_steps(statement.plan)
         if statement.rendered is None:
             assert self._most is not None, "what is looked up has a limit"
             steps = {name: rows for name, (rows, _) in self._in_memory.items()}
@@ -229,6 +261,9 @@ class _StatementRun:
     def apply(self, statement: Statement) -> RowCounts:
         """Compute the change itself, and apply it."""
         context, table = self._context, self._table
+        if self._has_no_rows(statement.plan):
+            return RowCounts()
+        self._compute_skipped_steps(statement.plan)
         steps = {name: rows for name, (rows, _) in self._in_memory.items()}
         with collector_waits():
             rows = finish_locally(statement.plan, table, self._sources, steps)
@@ -252,6 +287,16 @@ class _StatementRun:
                 if name not in self._frames:
                     self._frames[name] = self._context.engine.from_arrow(*self._in_memory[name])
                 return self._frames[name]
+
+
+def without_steps(plan: Plan, names: Collection[str]) -> Plan:
+    """A plan in which some steps have no rows."""
+
+    def replace_step(part: Plan) -> Plan:
+        gone = isinstance(part, Materialised) and part.name in names
+        return empty(part.names) if gone else part
+
+    return transform_up(plan, replace_step)
 
 
 @lru_cache(maxsize=1024)

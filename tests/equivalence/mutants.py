@@ -60,7 +60,7 @@ from anabranch.delta import (
     maintenance_plan,
     outer_join,
     push_semi_joins,
-    reduce_tables,
+    reduction,
     simplify,
     since_from_until,
 )
@@ -494,7 +494,7 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 
 
 def _null_never_matters(name: str, bound: key_bounds.Bound) -> Call:
-    return Call("=", (Ref(name), Ref(reduce_tables.KEY)))
+    return Call("=", (Ref(name), Ref(reduction.KEY)))
 
 
 def _first_bound_only(members: Any, scans: Any) -> key_bounds.Bound:
@@ -526,7 +526,8 @@ ROOT, STATE, ORDER, CUTS = (
     f"{DELTA}.materialise",
 )
 GROUPS, ONE_END = f"{DELTA}.inner_aggregate", f"{DELTA}.since_from_until"
-REDUCE, BOUNDS, BOTH = f"{DELTA}.reduce_tables", f"{DELTA}.key_bounds", f"{DELTA}.both_ends"
+REDUCE, REDUCTION = f"{DELTA}.reduce_tables", f"{DELTA}.reduction"
+BOUNDS, BOTH = f"{DELTA}.key_bounds", f"{DELTA}.both_ends"
 CHECK = "tests.equivalence.check"
 
 MUTANTS = [
@@ -696,8 +697,8 @@ MUTANTS = [
     Mutant("one end: what it was is what it is", ONE_END + ":UnionAll", lambda parts: parts[0]),
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
     Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
-    Mutant("read once: the change is added", REDUCE + ":Negate", lambda plan: plan),
-    Mutant("read once: NULL is no key", REDUCE + ":_same_key", _null_never_matters),
+    Mutant("read once: the change is added", REDUCTION + ":Negate", lambda plan: plan),
+    Mutant("read once: NULL is no key", REDUCTION + ":_same_key", _null_never_matters),
     Mutant("looked up: only the first reader's keys", REDUCE + ":_union_of_bounds", _first_bound_only),
     Mutant("read once: only the first reader's keys", BOUNDS + ":Bound.__or__", lambda one, other: one),
     Mutant("read once: the preserved side bounded", BOUNDS + ":_demands_of_sides", _preserved_side_bounded),

@@ -91,3 +91,21 @@ def test_keys_that_are_computed_are_no_look_up() -> None:
     keys = Filter(groups, Call(">", (Ref("n"), Literal(1))))
     assert as_look_up(Join(A, keys, "semi", on("a_k", "g"))) is None
     assert choose_look_ups(Join(A, keys, "semi", on("a_k", "g")), LOOKUPS) == (set(), set())
+
+
+def test_keys_of_a_step_are_looked_up_rather_than_those_of_the_change_it_came_from() -> None:
+    # Rows of a that a change of c touches are judged at both ends: they are a step, and few after the filter.
+    few = Filter(A, Call(">", (Ref("a_v"), Literal(1))))
+    found = steps(Join(few, C, "anti", on("a_k", "c_k")), "c")
+    assert not scanned(found)
+    by_name = {leaf.name: plan for leaf, plan in found.before}
+    of_c = [one for plan in by_name.values() if (one := as_look_up(plan)) and one.scan.table == "c"]
+    assert of_c
+    for look_up in of_c:
+        (column,) = look_up.columns
+        assert isinstance(column.keys, Materialised)
+        sources = key_sources(by_name[column.keys.name])
+        assert sources is not None
+        for source, _ in sources:
+            assert isinstance(source, Materialised)
+            assert source.name not in found.looked_up
