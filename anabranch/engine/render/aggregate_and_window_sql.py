@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top, Window, WindowCall
+from anabranch.algebra.plan import Aggregate, AggregateCall, SortKey, Tally, Top, WindowCall
 from anabranch.algebra.scalar import is_never_null
 from anabranch.engine.render.dialect import Dialect
 from anabranch.engine.render.scalar_sql import alias_as, column, raw_sql, scalar_sql, select
@@ -68,10 +68,12 @@ def _aggregate_call_sql(call: AggregateCall, dialect: Dialect) -> exp.Expr:
     return raw_sql(text)
 
 
-def window_sql(plan: Window, kept: Sequence[str], relation: str, dialect: Dialect) -> exp.Select:
+def window_sql(
+    kept: Sequence[str], calls: Iterable[tuple[str, WindowCall]], relation: str, dialect: Dialect
+) -> exp.Select:
     """SELECT kept columns, function OVER (PARTITION BY … ORDER BY … frame)."""
     items: list[exp.Expr] = [column(name) for name in kept]
-    items += [alias_as(name, _window_call_sql(call, dialect)) for name, call in plan.calls]
+    items += [alias_as(name, _window_call_sql(call, dialect)) for name, call in calls]
     return select(items, relation)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -50,6 +51,7 @@ from anabranch.engine.render.scalar_sql import alias_as, column, raw_sql, scalar
 from anabranch.engine.render.select_block import SelectBlock, add_hint
 from anabranch.names import WEIGHT
 
+C = TypeVar("C")
 TIMES = "__t"
 Leaf = Scan | Delta | StoredResult | Materialised
 
@@ -147,15 +149,18 @@ class _Rendering:
                 return self._set_operation(plan)
             case Generate():
                 return self._generate(plan)
-            case Aggregate(source):
-                return aggregate_sql(plan, self._relation(source), self._dialect)
-            case Tally(source):
-                return tally_sql(
-                    plan, self._single_partition_relation(source), self._weight(source), self._dialect
-                )
-            case Window(source):
+            case Aggregate(source, _, calls):
+                grouped = replace(plan, calls=self._wanted_calls(plan, calls))
+                return aggregate_sql(grouped, self._relation(source), self._dialect)
+            case Tally(source, _, calls):
+                tally = replace(plan, calls=self._wanted_calls(plan, calls))
+                relation = self._single_partition_relation(source)
+                return tally_sql(tally, relation, self._weight(source), self._dialect)
+            case Window(source, calls):
                 kept = [name for name in self._wanted[plan] if name in source.names]
-                return window_sql(plan, kept, self._relation(source), self._dialect)
+                return window_sql(
+                    kept, self._wanted_calls(plan, calls), self._relation(source), self._dialect
+                )
             case Top(source):
                 return top_sql(plan, list(self._wanted[source]), self._relation(source), self._dialect)
         raise TypeError(f"{type(plan).__name__} has no SELECT")
@@ -329,6 +334,9 @@ class _Rendering:
         return select(items, source)
 
     # -- parts of a SELECT --------------------------------------------------------------------
+
+    def _wanted_calls(self, plan: Plan, calls: tuple[tuple[str, C], ...]) -> tuple[tuple[str, C], ...]:
+        return tuple((name, call) for name, call in calls if name in self._wanted[plan])
 
     def _columns(self, plan: Plan) -> list[exp.Expr]:
         return [column(name) for name in self._wanted[plan]]

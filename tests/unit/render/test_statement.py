@@ -11,8 +11,11 @@ from anabranch.algebra.plan import (
     Negate,
     Plan,
     Project,
+    SortKey,
     Tally,
     UnionAll,
+    Window,
+    WindowCall,
 )
 from anabranch.algebra.scalar import Call, Literal, Ref, Verbatim, equal
 from anabranch.engine.render.dialect import SPARK
@@ -89,3 +92,16 @@ def test_values_that_are_never_null_are_counted_as_rows() -> None:
     found = text(Tally(Delta("a", A.columns), (("g", Ref("a_k")),), calls))
     assert "COALESCE(SUM(`__weight`), 0) AS `n`" in found
     assert "SUM((`a_v`) * `__weight`) AS `s`" in found
+
+
+def test_calls_that_nothing_reads_are_not_made() -> None:
+    calls = (("n", AggregateCall("count")), ("s", AggregateCall("sum", (Ref("a_w"),))))
+    grouped = Aggregate(A, (("g", Ref("a_k")),), calls)
+    assert "sum" not in text(Project(grouped, (("g2", Ref("g")), ("n2", Ref("n")))))
+    ranks = tuple(
+        (name, WindowCall("rank", (), (Ref("a_k"),), (SortKey(Ref(column)),)))
+        for name, column in (("one", "a_v"), ("other", "a_w"))
+    )
+    found = text(Project(Window(A, ranks), (("one2", Ref("one")),)))
+    assert found.count("rank()") == 1
+    assert "`w`" not in found
