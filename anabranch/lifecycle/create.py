@@ -24,7 +24,7 @@ from anabranch.refresh.fuse_decision import fuse_of
 from anabranch.refresh.parallel_jobs import Failed
 from anabranch.refresh.publish import Groups, Results, publish
 from anabranch.refresh.refresh_group import stage_members
-from anabranch.refresh.refresh_member import STATE, STREAM, Job
+from anabranch.refresh.refresh_member import Job
 from anabranch.refresh.run_context import RefreshRun, pin_lake_version
 from anabranch.sql.query import parse_query
 from anabranch.streams.arguments import check_flag
@@ -42,7 +42,7 @@ from anabranch.streams.stream_graph import (
     units_of,
 )
 from anabranch.streams.stream_table import INITIALIZING, Options, StreamTable
-from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.streams.versions import STATE, STREAM, LakeVersion, TableVersion
 from anabranch.write.working_table import WorkingTable
 
 TRIES = 5

@@ -16,11 +16,10 @@ from anabranch.refresh.define import CHECKED_ROWS, check_rows_against_text
 from anabranch.refresh.inputs import Sources
 from anabranch.refresh.publish import Results
 from anabranch.refresh.recursive_definitions import CycleMemberDefinition, define_recursive_tables
-from anabranch.refresh.refresh_member import STREAM
 from anabranch.refresh.run_context import RefreshRun
 from anabranch.schema import Schema
 from anabranch.sql.lower import lower_anchor
-from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.streams.versions import STREAM, LakeVersion, TableVersion
 
 ROUNDS = 8
 """How often types may widen along a cycle before they are said not to settle."""

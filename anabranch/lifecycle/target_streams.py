@@ -17,7 +17,6 @@ from anabranch.lifecycle.definition_changes import DefinitionChanges
 from anabranch.lifecycle.refresh_groups import check_group_member
 from anabranch.names import TableName
 from anabranch.refresh.definition_cache import Defined
-from anabranch.refresh.refresh_member import STREAM
 from anabranch.refresh.run_context import RefreshRun
 from anabranch.sql.query import parse_query
 from anabranch.streams.graph import Graph
@@ -30,7 +29,7 @@ from anabranch.streams.stream_graph import (
     declared_groups,
 )
 from anabranch.streams.stream_table import StreamTable
-from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.streams.versions import STREAM, LakeVersion, TableVersion
 
 QUERY, COLUMNS, MODE = "its query changes", "the columns of what it reads change", "its refresh_mode changes"
 """Why a stream table that is there gets another definition."""

@@ -32,7 +32,7 @@ from anabranch.iceberg.small_changes import (
 from anabranch.names import WEIGHT, TableName
 from anabranch.read.scan_tables import list_change_files, list_live_files
 from anabranch.schema import Atomic, Decimal, Schema, has_floats, has_map
-from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.streams.versions import STATE, LakeVersion, TableVersion
 from anabranch.write.working_table import WorkingTable
 
 FEW_BYTES = 32 << 20
@@ -135,6 +135,13 @@ class Sources:
         live = LiveRows(self.context.warehouse)
         files = [file for name in changed for file in self._change_files(TableName.parse(name))[0]]
         return sum(live.count(file) for file in files)
+
+    def has_few_state_changes(self, table: str, most: int) -> bool:
+        """Whether a table is hidden state that this very refresh has changed, by few rows."""
+        staged = self.staged.get(TableName.parse(table))
+        if staged is None or staged.version.kind != STATE:
+            return False
+        return self.count_changed_rows(frozenset({table})) <= most
 
     def count_net_changed_rows(self, changed: frozenset[str]) -> int:
         """The same without rows that cancel, as where a table was replaced by mostly the same rows.

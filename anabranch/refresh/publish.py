@@ -36,9 +36,10 @@ from anabranch.ledger.history import (
 from anabranch.ledger.stream_tables import read_streams, set_stream_table_id, store_progress
 from anabranch.names import TableName
 from anabranch.refresh.plan import PlannedAction
-from anabranch.refresh.refresh_member import STREAM, Result
+from anabranch.refresh.refresh_member import Result
 from anabranch.refresh.run_context import RefreshRun, fenced_off_error
 from anabranch.streams.stream_table import ACTIVE, Read, StreamTable
+from anabranch.streams.versions import STREAM
 from anabranch.write.working_table import WorkingTable
 
 COMMIT_TRIES = 10

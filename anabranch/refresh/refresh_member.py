@@ -35,12 +35,10 @@ from anabranch.schema import Schema
 from anabranch.streams.fuse import OFF
 from anabranch.streams.state import State
 from anabranch.streams.stream_table import FuseMemory, StreamTable
-from anabranch.streams.versions import LakeVersion, TableVersion
+from anabranch.streams.versions import STATE, STREAM, LakeVersion, TableVersion
 from anabranch.write.row_level_writes import RowCounts
 from anabranch.write.working_table import WorkingTable
 
-STREAM, STATE = "stream", "state"
-"""Kinds of tables: the visible one of a stream table, and its hidden state."""
 REMEMBERED = 50
 """How many past refreshes the choice of an action considers."""
 

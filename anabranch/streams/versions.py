@@ -11,6 +11,9 @@ from anabranch.names import TableName
 from anabranch.schema import Schema
 from anabranch.streams.source_readiness import NOTHING_SAID, Readiness
 
+STREAM, STATE = "stream", "state"
+"""Kinds of tables: the visible one of a stream table, and its hidden state."""
+
 
 @dataclass(frozen=True)
 class TableVersion:

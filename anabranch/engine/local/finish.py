@@ -34,7 +34,7 @@ def finish_locally(
     """The rows of a last step; `steps` are the earlier ones, as Arrow data. None if it is the engine's."""
     world = _LastStep(sources, table, steps)
     leaves = [part for part in subplans(plan) if isinstance(part, Leaf)]
-    if any(isinstance(leaf, Delta) for leaf in leaves) or not all(world.has(leaf) for leaf in leaves):
+    if not all(world.has(leaf) for leaf in leaves):
         return None
     if sum(world.count(leaf) for leaf in leaves if not isinstance(leaf, Delta)) > FINISHED_ROWS:
         return None
@@ -53,8 +53,14 @@ class _LastStep(Nearby):
         self._steps = steps
 
     def has(self, leaf: Leaf) -> bool:
-        """Whether the rows of a leaf are at hand."""
-        return not isinstance(leaf, Materialised) or leaf.name in self._steps
+        """Whether the rows of a leaf are at hand: of changes, those that the engine has left of others."""
+        match leaf:
+            case Materialised(name):
+                return name in self._steps
+            case Delta(table):
+                return self._sources.has_few_state_changes(table, FINISHED_ROWS)
+            case _:
+                return True
 
     def is_large(self, leaf: Leaf) -> bool:
         return False
