@@ -35,7 +35,6 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, conjuncts
 from anabranch.algebra.transform import map_inputs
-from anabranch.delta.semi_join_reduction import reduce_by_filtered_tables
 from anabranch.delta.small_subplans import equalities
 from anabranch.engine.local.groups import aggregated, first_rows, repeated, tallied, windowed
 from anabranch.engine.local.held import Held, united
@@ -87,7 +86,7 @@ class World(Constants, Protocol):
 
 def interpret(plan: Plan, world: World, *, questions: int) -> Held:
     """The rows of a plan, with up to so many questions to the engine."""
-    return _Interpreter(world, questions).of(reduce_by_filtered_tables(plan))
+    return _Interpreter(world, questions).of(plan)
 
 
 class _Interpreter:

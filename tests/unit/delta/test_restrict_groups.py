@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from anabranch.algebra.evaluate import Tables, evaluate
+from anabranch.algebra.evaluate import Tables, ZSet, evaluate, net
 from anabranch.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -94,3 +96,19 @@ def test_keys_of_all_parts_are_restricted() -> None:
     by_keys = Join(OTHER_LINES, keys, "semi", equal(Ref("part_2"), Ref("k")))
     again = Join(by_keys, Project(BRAND, ((KEY, Ref("p_key")),)), "semi", equal(Ref("part_2"), Ref(KEY)))
     assert drop_repeated_restrictions(again) == again
+
+
+def drawn(choose: random.Random, values: list[object]) -> ZSet:
+    keys: list[object] = [None, 1, 2, 3]
+    return net(((choose.choice(keys), choose.choice(values)), 1) for _ in range(choose.randrange(9)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_over_drawn_tables_that_all_change_it_means_the_same(seed: int) -> None:
+    choose = random.Random(seed)
+    ends = [
+        {"p": drawn(choose, ["blue", "red", None]), "l": drawn(choose, [None, 1, 2, 5])} for _ in range(2)
+    ]
+    for kind in ("left", "inner", "semi", "anti"):
+        found = change(restrict_groups(query(kind)), COLUMNS, ends[0], ends[1])
+        assert found == change(query(kind), COLUMNS, ends[0], ends[1])
