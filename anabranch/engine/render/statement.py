@@ -92,6 +92,7 @@ class _Rendering:
         self._hints = hints
         self._wanted = wanted_columns(plan)
         self._uses = Counter(below for part in subplans(plan) for below in part.inputs)
+        self._only_matched = _only_matched(plan)
         self._weighted = HasWeightColumn()
         self._parts: list[tuple[str, exp.Query]] = []
         self._known: dict[Plan, str] = {}
@@ -257,7 +258,9 @@ class _Rendering:
                 chosen = [alias_as(name, self._scalar(scalar)) for name, scalar in items]
                 query = select(chosen, self._single_partition_relation(source))
             case Support(source):
-                query = select(self._columns(plan), self._single_partition_relation(source))
+                # Narrower rows would be fewer: it matters where more is asked than whether there is one.
+                names = self._wanted[plan] if plan in self._only_matched else source.names
+                query = select([column(name) for name in names], self._single_partition_relation(source))
             case Distinct(source):
                 query = self._open_block(source).query(self._dialect, source.names, weighted=False)
         return query.distinct(copy=False)
@@ -346,6 +349,16 @@ class _Rendering:
 
     def _scalar(self, scalar: object) -> exp.Expr:
         return scalar_sql(scalar, self._dialect)  # type: ignore[arg-type]
+
+
+def _only_matched(plan: Plan) -> set[Plan]:
+    """The subplans of which nothing but matching rows is asked: right sides of semi and anti joins."""
+    asked: dict[Plan, bool] = {}
+    for part in subplans(plan):
+        for below in part.inputs:
+            matched = isinstance(part, Join) and part.kind in ("semi", "anti") and below is part.right
+            asked[below] = asked.get(below, True) and matched
+    return {below for below, matched in asked.items() if matched}
 
 
 def _union_all(queries: list[exp.Query]) -> exp.Query:

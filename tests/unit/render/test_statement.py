@@ -12,6 +12,7 @@ from anabranch.algebra.plan import (
     Plan,
     Project,
     SortKey,
+    Support,
     Tally,
     UnionAll,
     Window,
@@ -105,3 +106,11 @@ def test_calls_that_nothing_reads_are_not_made() -> None:
     found = text(Project(Window(A, ranks), (("one2", Ref("one")),)))
     assert found.count("rank()") == 1
     assert "`w`" not in found
+
+
+def test_rows_that_occur_are_as_many_as_in_all_their_columns() -> None:
+    occurring = Support(Delta("b", B.columns))
+    counted = Project(occurring, (("k", Ref("b_k")),))
+    assert "SELECT DISTINCT `b_k`, `b_x` FROM" in text(counted)
+    matched = Join(A, occurring, "semi", equal(Ref("a_k"), Ref("b_k")))
+    assert "SELECT DISTINCT `b_k` FROM" in text(matched)
