@@ -72,8 +72,8 @@ def draw(curves: Mapping[str, Points]) -> str:
         parts.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{line}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{speedup:g} ×</text>')
     for share in shares:
-        x = _place_of(share, shares)
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 22}" text-anchor="middle">{100 * share:.3g} %</text>')
+        x, y = _place_of(share, shares), HEIGHT - BOTTOM + 22
+        parts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{100 * share:.3g} %</text>')
     for (name, points), colour in zip(curves.items(), COLOURS * len(curves), strict=False):
         places = [(_place_of(share, shares), _height_of(speedup)) for share, speedup in points]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
