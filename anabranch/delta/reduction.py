@@ -23,6 +23,7 @@ from anabranch.algebra.plan import (
     Support,
     UnionAll,
 )
+from anabranch.algebra.plan_text import plan_text
 from anabranch.algebra.scalar import Call, Ref
 from anabranch.delta.key_bounds import Bound, SourceColumn
 from anabranch.delta.look_ups import as_look_up
@@ -95,4 +96,5 @@ def _source_order(column: SourceColumn) -> tuple[int, str, str]:
         case Scan(table, columns):
             return 1, table, dict(columns)[name]
         case _:
-            return 2, " ".join(leaf.names), name
+            # Two steps may have the same columns: what they compute tells them apart, in every process alike.
+            return 2, plan_text(leaf), name

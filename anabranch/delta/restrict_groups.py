@@ -23,6 +23,7 @@ from anabranch.algebra.plan import (
     Scan,
     Support,
     UnionAll,
+    subplans,
     tables,
 )
 from anabranch.algebra.scalar import Call, Ref
@@ -82,7 +83,7 @@ def _is_group_key(plan: Plan, name: str) -> bool:
         case Aggregate(source, keys):
             key = dict(keys).get(name)
             # What is restricted already stays as it is.
-            return isinstance(key, Ref) and not any(KEY in part.names for part in _joined(source))
+            return isinstance(key, Ref) and not _is_restricted(source)
         case _:
             return False
 
@@ -158,37 +159,42 @@ def _filtered_key_columns(keys: Plan, name: str) -> Iterator[FilteredColumn]:
             yield from _filtered_columns(keys, name)
 
 
-def _joined(plan: Plan) -> Iterator[Plan]:
-    """What a plan's rows are joined with, however deep."""
-    for part in plan.inputs:
-        if isinstance(plan, Join) and part is plan.right:
-            yield part
-        yield from _joined(part)
+def _is_restricted(plan: Plan) -> bool:
+    return any(isinstance(part, Join) and KEY in part.right.names for part in subplans(plan))
 
 
-def _filtered_columns(plan: Plan, name: str) -> Iterator[FilteredColumn]:
-    """The filtered tables that have every value of a column, and which of their columns has them."""
+def _filtered_columns(
+    plan: Plan, name: str, seen: set[FilteredColumn] | None = None
+) -> Iterator[FilteredColumn]:
+    """The filtered tables that have every value of a column, and which of their columns has them.
+
+    `seen`: what was looked through already, since a query may read one subplan many times.
+    """
+    seen = set() if seen is None else seen
+    if (plan, name) in seen:
+        return
+    seen.add((plan, name))
     match plan:
         case Filter(source):
             match _remove_semi_joins(plan):
                 case Filter(Scan()) | Filter(Project(Scan())) as filtered:
                     yield filtered, name
                 case _:
-                    yield from _filtered_columns(source, name)
+                    yield from _filtered_columns(source, name, seen)
         case Project(source, items):
             scalar = dict(items)[name]
             if isinstance(scalar, Ref):
-                yield from _filtered_columns(source, scalar.name)
+                yield from _filtered_columns(source, scalar.name, seen)
         case Join(left, right, kind) if kind != "full":
             if name in left.names:
-                yield from _filtered_columns(left, name)
+                yield from _filtered_columns(left, name, seen)
             elif kind == "inner":
-                yield from _filtered_columns(right, name)
+                yield from _filtered_columns(right, name, seen)
             if kind in ("inner", "semi"):
                 for here, there, _ in equal_columns(plan):
                     if here.name == name:
-                        yield from _filtered_columns(right, there.name)
+                        yield from _filtered_columns(right, there.name, seen)
                     elif there.name == name:
-                        yield from _filtered_columns(left, here.name)
+                        yield from _filtered_columns(left, here.name, seen)
         case _:
             return

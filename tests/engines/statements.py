@@ -70,10 +70,10 @@ def _is_plan(template: str, placeholders: Collection[str]) -> bool:
     """Whether it is a plan in DuckDB's dialect; one in Spark's has its names in backticks."""
     if "`" in template:
         return False
-    return template.startswith("WITH p0 AS (") or all_leaves(placeholders)
+    return template.startswith("WITH p0 AS (") or _all_leaves(placeholders)
 
 
-def all_leaves(placeholders: Collection[str]) -> bool:
+def _all_leaves(placeholders: Collection[str]) -> bool:
     """Whether a statement reads leaves of a plan, and nothing else."""
     return bool(placeholders) and all(name.startswith("leaf_") for name in placeholders)
 

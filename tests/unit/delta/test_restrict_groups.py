@@ -98,6 +98,14 @@ def test_keys_of_all_parts_are_restricted() -> None:
     assert drop_repeated_restrictions(again) == again
 
 
+def test_a_subplan_that_is_read_many_times_is_looked_through_once() -> None:
+    asking: Plan = Project(LINES, (("k", Ref("l_part")),))
+    for _ in range(60):
+        sides = (Project(asking, ((name, Ref("k")),)) for name in ("one", "other"))
+        asking = Project(Join(*sides, "inner", equal(Ref("one"), Ref("other"))), (("k", Ref("one")),))
+    assert restrict_groups(query(asking=asking, key="k")) == query(asking=asking, key="k")
+
+
 def drawn(choose: random.Random, values: list[object]) -> ZSet:
     keys: list[object] = [None, 1, 2, 3]
     return net(((choose.choice(keys), choose.choice(values)), 1) for _ in range(choose.randrange(9)))
