@@ -33,7 +33,9 @@ from anabranch.algebra.plan import (
     Window,
     subplans,
 )
-from anabranch.algebra.scalar import Ref
+from anabranch.algebra.plan_text import scalar_text
+from anabranch.algebra.scalar import Ref, Scalar, all_of, rename_refs
+from anabranch.delta.row_conditions import is_changed_rows, plain_conditions
 from anabranch.delta.small_subplans import equalities
 
 VALUE = "__v_"
@@ -59,10 +61,11 @@ class Bound:
         return Bound(self.columns | other.columns, self.null_safe or other.null_safe)
 
     @property
-    def cost(self) -> tuple[int, int, bool]:
-        """What is better to be bounded by: few columns, changes before tables."""
-        tables = sum(not isinstance(source, Delta) for source, _ in self.columns)
-        return tables, len(self.columns), self.null_safe
+    def cost(self) -> tuple[int, int, int, bool]:
+        """What is better to be bounded by: few columns, changes before tables, filtered ones first."""
+        tables = sum(not is_changed_rows(source) for source, _ in self.columns)
+        whole = sum(isinstance(source, Delta) for source, _ in self.columns)
+        return tables, len(self.columns), whole, self.null_safe
 
 
 class KeyBounds:
@@ -86,6 +89,9 @@ class KeyBounds:
         match plan:
             case Delta(table, columns):
                 return frozenset({(self._whole_change(table), VALUE + dict(columns)[name])})
+            case Filter(Delta(table, columns), condition):
+                rows = self._changed_rows(table, columns, condition)
+                return frozenset({(rows, VALUE + dict(columns)[name])})
             case (
                 Filter(source)
                 | Net(source)
@@ -115,6 +121,13 @@ class KeyBounds:
     def _whole_change(self, table: str) -> Delta:
         """A table's change in all columns that are read: in fewer, an update's key may cancel."""
         return Delta(table, tuple((VALUE + column, column) for column in self._read[table]))
+
+    def _changed_rows(self, table: str, columns: tuple[tuple[str, str], ...], condition: Scalar) -> Plan:
+        """The rows of a table's change that meet what can be told of a condition without an engine."""
+        names = {name: VALUE + column for name, column in columns}
+        conditions = sorted(plain_conditions(condition), key=scalar_text)
+        whole = self._whole_change(table)
+        return Filter(whole, rename_refs(all_of(conditions), names)) if conditions else whole
 
     def _find_in_union(self, parts: tuple[Plan, ...], place: int) -> frozenset[SourceColumn] | None:
         found: frozenset[SourceColumn] = frozenset()

@@ -1,10 +1,11 @@
 """Look-ups: steps of a change plan that find rows of a large table by keys, and compute nothing.
 
-    T ⋉ D₁ ⋉ D₂ …,  where Dᵢ are values of one column of T
+    σ(T ⋉ D₁ ⋉ D₂ …),  where Dᵢ are values of one column of T
 
-A set of keys is made of columns of changes, of rows that were looked up before, and of steps whose few rows
-an engine has computed. A superset of it does as well, if everything that reads the keys reads the same ones.
-So neither needs an engine: keys are values of columns, rows are found by them in the files.
+Whatever reads the rows judges the conditions σ again, so that they may be judged in part. A set of keys is
+made of columns of changes or of some of their rows, of rows that were looked up before, and of steps whose
+few rows an engine has computed. A superset of it does as well, if everything that reads the keys reads the
+same ones. So neither needs an engine: keys are values of columns, rows are found by them in the files.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
-    Delta,
     Distinct,
+    Filter,
     Join,
     Materialised,
     Net,
@@ -25,11 +26,12 @@ from anabranch.algebra.plan import (
     UnionAll,
     subplans,
 )
-from anabranch.algebra.scalar import Call, Ref, Scalar
+from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts
+from anabranch.delta.row_conditions import is_changed_rows
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
-KeySource = tuple[Delta | Materialised, str]
-"""A change, or rows of an earlier step, and the column of it whose values are keys."""
+KeySource = tuple[Plan, str]
+"""A change, maybe filtered, or rows of an earlier step, and the column of it whose values are keys."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +45,27 @@ class KeyColumn:
 
 @dataclass(frozen=True)
 class LookUp:
-    """The rows of a table that have one of the keys in each of some columns."""
+    """The rows of a table that have one of the keys in each of some columns, and meet some conditions."""
 
     scan: Scan
     columns: tuple[KeyColumn, ...]
+    conditions: tuple[Scalar, ...] = ()
 
 
 def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
     """The look-up that a plan is, where some subplans are steps; None if it is none."""
     columns: list[KeyColumn] = []
+    conditions: list[Scalar] = []
+    if isinstance(plan, Filter):
+        conditions = conjuncts(plan.condition)
+        plan = plan.input
     while isinstance(plan, Join) and plan.kind == "semi":
         column = _key_column(plan.on, plan.right, steps)
         if column is None:
             return None
         columns.append(column)
         plan = plan.left
-    return LookUp(plan, tuple(columns)) if isinstance(plan, Scan) and columns else None
+    return LookUp(plan, tuple(columns), tuple(conditions)) if isinstance(plan, Scan) and columns else None
 
 
 def _key_column(on: Scalar, keys: Plan, steps: Collection[Plan]) -> KeyColumn | None:
@@ -77,9 +84,13 @@ def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
         return True
     found = _key_parts(keys)
     return found is not None and all(
-        isinstance(source, Delta | Materialised) or source in steps or as_look_up(source, steps) is not None
-        for source, _ in found
+        _is_at_hand(source) or source in steps or as_look_up(source, steps) is not None for source, _ in found
     )
+
+
+def _is_at_hand(source: Plan) -> bool:
+    """Whether rows are read without an engine: those of changes, and of steps that have run."""
+    return isinstance(source, Materialised) or is_changed_rows(source)
 
 
 def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
@@ -87,7 +98,7 @@ def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
     found = _key_parts(keys)
     if found is None:
         return None
-    sources = [(source, name) for source, name in found if isinstance(source, Delta | Materialised)]
+    sources = [(source, name) for source, name in found if _is_at_hand(source)]
     return tuple(sources) if len(sources) == len(found) else None
 
 
@@ -122,11 +133,11 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
     plain = _look_ups_in(upwards, tables, ())
     steps, _ = shared_small_subplans(upwards, IsSmall(), _with_keys(plain))
     found = _look_ups_in(upwards, tables, steps)
-    # By several columns, only all of them together are one.
-    inner = {part.left for part in found if isinstance(part, Join)}
+    # By several columns and conditions, only all of them together are one.
+    inner = {part.inputs[0] for part in found}
     chosen = _with_keys({part: look_up for part, look_up in found.items() if part not in inner})
     sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
-    return chosen, {source for source in sources - chosen if not isinstance(source, Delta | Materialised)}
+    return chosen, {source for source in sources - chosen if not _is_at_hand(source)}
 
 
 def _look_ups_in(

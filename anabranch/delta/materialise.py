@@ -6,6 +6,7 @@ shared subplans that cost something are materialised:
 
 - small ones always;
 - look-ups of the tables that are looked up, and the keys of these, always: no statement computes them;
+- what a change adds to groups, where these are few and nothing else is read: the process adds it to them;
 - others, whose rows go to files, only where a statement would still be too long to plan. Those that make it
   shorter by the most operators come first.
 """
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Join, Materialised, Plan, Project, subplans
+from anabranch.algebra.plan import Delta, Join, Materialised, Plan, Project, Scan, Tally, subplans
 from anabranch.algebra.transform import map_inputs
 from anabranch.algebra.weights import HasWeightColumn
 from anabranch.delta.look_ups import choose_look_ups
@@ -38,14 +39,17 @@ class Steps:
     """The names of those before that are look-ups, or keys of look-ups."""
 
 
-def materialise_shared(plan: Plan, *, long: int = LONG, lookups: Collection[str] = ()) -> Steps:
-    """The plan in steps; `lookups`: the tables whose rows are looked up.
+def materialise_shared(
+    plan: Plan, *, long: int = LONG, lookups: Collection[str] = (), few_stored: bool = False
+) -> Steps:
+    """The plan in steps; `lookups`: tables whose rows are looked up; `few_stored`: the stored rows are few.
 
     Law: evaluate(steps.last), with the rows of each `Materialised` being its plan's, = evaluate(plan).
     """
     small, weighted = IsSmall(), HasWeightColumn()
     look_ups, with_keys = choose_look_ups(plan, lookups)
-    chosen = _choose_subplans(plan, small, long, look_ups | with_keys)
+    tallies = _last_tallies(plan, small) if few_stored else set[Plan]()
+    chosen = _choose_subplans(plan, small, long, look_ups | with_keys | tallies)
     looked_up: set[str] = set()
     steps: list[tuple[Materialised, Plan]] = []
     done: dict[Plan, Plan] = {}
@@ -66,6 +70,22 @@ def materialise_shared(plan: Plan, *, long: int = LONG, lookups: Collection[str]
 
     last = visit(plan)
     return Steps(tuple(steps), last, frozenset(looked_up))
+
+
+def _last_tallies(plan: Plan, small: IsSmall) -> set[Plan]:
+    """The tallies of a plan that else reads nothing but stored rows; none if it reads more."""
+    found: set[Plan] = set()
+    pending, seen = [plan], {plan}
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Tally) and small(part):
+            found.add(part)
+        elif isinstance(part, Scan | Delta):
+            return set()
+        else:
+            pending += [below for below in part.inputs if below not in seen]
+            seen.update(part.inputs)
+    return found
 
 
 def inlined_operator_count(plan: Plan) -> int:

@@ -21,12 +21,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 
-from anabranch.algebra.plan import Delta, IntervalEnd, Join, Plan, Project, Scan, subplans
+from anabranch.algebra.plan import Delta, Filter, IntervalEnd, Join, Plan, Project, Scan, subplans
+from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
 from anabranch.delta.look_ups import choose_look_ups, key_column_parts
 from anabranch.delta.reduction import COLUMN, Reduction
+from anabranch.delta.row_conditions import conditions_of_scans
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
@@ -169,8 +171,8 @@ class _TablesToRead:
 
 
 def _reduced_scan(rows: Plan) -> Scan:
-    while isinstance(rows, Join):
-        rows = rows.left
+    while isinstance(rows, Join | Filter):
+        rows = rows.inputs[0]
     assert isinstance(rows, Scan), "a look-up is of a table"
     return rows
 
@@ -179,6 +181,7 @@ def _reductions_of(
     scans: Iterable[Scan], asked: Mapping[Plan, Demand], plan: Plan, known: RelationFacts
 ) -> list[Reduction]:
     uses = Counter(below for part in subplans(plan) for below in part.inputs)
+    conditions = conditions_of_scans(plan)
     groups: dict[tuple[str, IntervalEnd | None], list[Scan]] = {}
     for scan in scans:
         end = None if _can_subtract(scan, known) else scan.at
@@ -186,6 +189,9 @@ def _reductions_of(
     found: list[Reduction] = []
     for (table, end), members in groups.items():
         reduction = _choose_columns(table, end, members, asked, uses, looked_up=table in known.lookups)
+        if reduction is not None and table in known.lookups:
+            shared = frozenset.intersection(*(conditions[scan] for scan in reduction.scans))
+            reduction = replace(reduction, conditions=tuple(sorted(shared, key=scalar_text)))
         if reduction is not None:
             found.append(reduction)
     return found

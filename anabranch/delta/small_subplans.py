@@ -42,7 +42,7 @@ class IsSmall(PlanPredicate):
                 return True
             case Materialised():
                 return plan.few
-            case Aggregate(_, keys) if not keys:
+            case Aggregate(_, keys) | Tally(_, keys) if not keys:
                 return True
             case Top(_, _, limit) if limit is not None:
                 return True

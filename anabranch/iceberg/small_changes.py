@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch.iceberg.change_files import SignedFiles
 from anabranch.iceberg.equal_rows import is_comparable, number_equal_rows
@@ -49,17 +48,16 @@ def read_small_change(
     return _net_rows(pa.concat_tables(parts), np.concatenate(weights))
 
 
-def read_change_values(warehouse: Warehouse, signed: SignedFiles, column: Schema) -> pa.Array:
-    """The values that a column has in any row of a change, each once; rows that cancel count, too."""
-    declared = to_arrow(column)
-    (name,) = declared.names
+def read_changed_columns(warehouse: Warehouse, signed: SignedFiles, columns: Schema) -> pa.Table:
+    """Some columns of every row of a change, inserted or deleted; rows that cancel count, too."""
+    declared = to_arrow(columns)
     parts = [declared.empty_table()]
     for path in dict.fromkeys([*(file.path for file in (*signed.plus, *signed.minus)), *signed.weighted]):
-        found = read_file(warehouse, path, [name])
-        if name not in found.column_names:  # spelled in another way, or added to the table later
+        found = read_file(warehouse, path, declared.names)
+        if set(declared.names) - set(found.column_names):  # spelled in another way, or added later
             found = read_file(warehouse, path)
         parts.append(to_declared_columns(found, declared))
-    return pc.unique(pa.concat_tables(parts).column(0))
+    return pa.concat_tables(parts)
 
 
 def count_net_rows(warehouse: Warehouse, signed: SignedFiles, schema: Schema) -> int | None:

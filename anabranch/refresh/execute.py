@@ -269,7 +269,7 @@ class _StatementRun:
             rows = finish_locally(statement.plan, table, self._sources, steps)
         if rows is not None:
             return apply_local_change(context, table, rows)
-        few = self._known.few and self._known.changes
+        few = self._known.few and (self._known.changes or self._known.stored)
         assert statement.rendered is not None, "a change is computed, not looked up"
         return apply_change(context, table, self._run(statement.rendered), few=few)
 
@@ -320,7 +320,7 @@ def change_statements(
     plan = change_plan(kept, changed, known)
     if not changed or is_empty(plan):
         return ()
-    steps = materialise_shared(plan, lookups=known.lookups)
+    steps = materialise_shared(plan, lookups=known.lookups, few_stored=known.stored)
     before = [
         Statement(leaf, step, None if leaf.name in steps.looked_up else render(step, dialect, known=known))
         for leaf, step in steps.before

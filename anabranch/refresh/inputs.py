@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from anabranch.algebra.plan import Delta, IntervalEnd, Scan, StoredResult
+from anabranch.algebra.scalar import Scalar
 from anabranch.connection.lake_context import LakeContext
 from anabranch.connection.scan_files import scan_files
 from anabranch.delta.single_partition import RelationFacts
@@ -26,7 +27,7 @@ from anabranch.iceberg.read_rows import read_rows
 from anabranch.iceberg.small_changes import (
     HELD_BYTES,
     count_net_rows,
-    read_change_values,
+    read_changed_columns,
     read_small_change,
 )
 from anabranch.names import WEIGHT, TableName
@@ -215,14 +216,24 @@ class Sources:
         found = self._look_up(files, _narrow_schema(schema, leaf), values, most)
         return None if found is None else found.select(wanted)
 
-    def look_up_values(self, scan: Scan, keys: Mapping[str, Any], most: int) -> Any | None:
-        """The same for a table and values in Arrow arrays, in the order of the scan's columns."""
+    def look_up_values(
+        self, scan: Scan, keys: Mapping[str, Any], most: int, conditions: Collection[Scalar] = ()
+    ) -> Any | None:
+        """The same for a table and values in Arrow arrays, in the order of the scan's columns.
+
+        Rows that fail some of the conditions, which are about columns of the table, may be left out.
+        """
         files, schema = self._files(scan)
-        found = self._look_up(files, _narrow_schema(schema, scan), keys, most)
+        found = self._look_up(files, _narrow_schema(schema, scan), keys, most, conditions)
         return None if found is None else found.select([name for _, name in scan.columns])
 
     def _look_up(
-        self, files: Collection[FileRef], schema: Schema, values: Mapping[str, Any], most: int
+        self,
+        files: Collection[FileRef],
+        schema: Schema,
+        values: Mapping[str, Any],
+        most: int,
+        conditions: Collection[Scalar] = (),
     ) -> Any | None:
         check_files(self.context.warehouse, files)
         return look_up(
@@ -233,14 +244,15 @@ class Sources:
             values,
             deleted=self._position_deletes,
             limits=Limits(rows=most, size=self.context.lookup_bytes),
+            conditions=conditions,
         )
 
-    def read_change_values(self, table: str, column: str) -> Any:
-        """The values that a column has in a table's change, as Arrow data; rows that cancel count, too."""
+    def read_changed_columns(self, table: str, columns: Collection[str]) -> Any:
+        """Some columns of a table's changed rows, as Arrow data; rows that cancel count, too."""
         files, schema = self._change_files(TableName.parse(table))
         check_files(self.context.warehouse, files)
-        narrow = Schema(tuple(each for each in schema if each.name == column))
-        return read_change_values(self.context.warehouse, SignedFiles.from_change_files(files), narrow)
+        narrow = Schema(tuple(each for each in schema if each.name in columns))
+        return read_changed_columns(self.context.warehouse, SignedFiles.from_change_files(files), narrow)
 
     def tables_to_look_up(self, read: frozenset[TableName], known: RelationFacts) -> frozenset[str]:
         """The tables whose rows are looked up before the engine is asked: large ones, for small changes."""

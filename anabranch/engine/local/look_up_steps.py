@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.algebra.plan import Delta, Materialised, Plan
+from anabranch.algebra.plan import Materialised, Plan
+from anabranch.algebra.scalar import rename_refs
 from anabranch.delta.look_ups import KeySource, LookUp, as_look_up, key_sources
+from anabranch.delta.row_conditions import changed_column
 from anabranch.engine.local.kinds import Elsewhere
 from anabranch.engine.local.matches import is_exact
+from anabranch.engine.local.row_filter import columns_of, filter_rows
 
 if TYPE_CHECKING:
     from anabranch.refresh.inputs import Sources
@@ -48,13 +51,13 @@ def _collect_keys(keys: tuple[KeySource, ...], sources: Sources, steps: Mapping[
     return pc.unique(pa.chunked_array(parts))
 
 
-def _source_values(
-    source: Delta | Materialised, name: str, sources: Sources, steps: Mapping[str, Any]
-) -> pa.Array:
-    column = dict(source.columns)[name]
-    if isinstance(source, Delta):
-        return sources.read_change_values(source.table, column)
-    return pc.unique(steps[source.name].column(column))
+def _source_values(source: Plan, name: str, sources: Sources, steps: Mapping[str, Any]) -> pa.Array:
+    if (changed := changed_column(source, name)) is not None:
+        table, column, conditions = changed
+        rows = sources.read_changed_columns(table, {column, *columns_of(conditions)})
+        return pc.unique(filter_rows(rows, conditions).column(column))
+    assert isinstance(source, Materialised), "keys come from changes and from steps"
+    return pc.unique(steps[source.name].column(dict(source.columns)[name]))
 
 
 def _key_values(keys: Plan, steps: Mapping[str, Any], null_safe: bool) -> pa.Array:
@@ -70,6 +73,7 @@ def look_up_rows(
     if not all(is_exact(values.type) for values in wanted.values()):
         return None
     try:
-        return sources.look_up_values(found.scan, wanted, most)
+        conditions = [rename_refs(condition, dict(found.scan.columns)) for condition in found.conditions]
+        return sources.look_up_values(found.scan, wanted, most, conditions)
     except Elsewhere:  # keys that a column can't have
         return None

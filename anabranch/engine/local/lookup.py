@@ -7,7 +7,7 @@ columns of the keys are read, and the rest where a row was found; what was read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from anabranch.algebra.scalar import Scalar
 from anabranch.engine.local.columns import Columns, Order, Part
 from anabranch.engine.local.kinds import Elsewhere
 from anabranch.engine.local.packed import Packed, as_numbers, has_numbers
+from anabranch.engine.local.row_filter import columns_of, rows_that_pass
 from anabranch.errors import Damaged
 from anabranch.iceberg.parquet_files import FileRef
 from anabranch.iceberg.position_deletes import DeletedPositions
@@ -64,10 +66,14 @@ def look_up(
     *,
     deleted: DeletedPositions,
     limits: Limits,
+    conditions: Collection[Scalar] = (),
 ) -> pa.Table | None:
-    """The live rows whose columns have values among the keys, in declared types; None if that is too much."""
+    """The live rows whose columns have values among the keys, in declared types; None if that is too much.
+
+    Rows that fail some of the conditions may be left out.
+    """
     declared = to_arrow(schema)
-    finder = Finder(warehouse, columns, declared.names, keys, deleted)
+    finder = Finder(warehouse, columns, declared.names, keys, deleted, conditions)
     try:
         found = [to_declared_columns(part.rows, declared) for part in finder.found(files, limits)]
     except TooMuch:
@@ -85,8 +91,10 @@ class Finder:
         names: Iterable[str],
         keys: Keys,
         deleted: DeletedPositions,
+        conditions: Collection[Scalar] = (),
     ) -> None:
         self._warehouse, self._columns, self._deleted = warehouse, columns, deleted
+        self._conditions = tuple(conditions)
         self._names, self._keys = list(names), {name: _Wanted(values) for name, values in keys.items()}
 
     def found(self, files: Sequence[FileRef], limits: Limits) -> Iterator[Found]:
@@ -99,7 +107,7 @@ class Finder:
         left = limits.rows
         for file in opened:
             try:
-                part = file.found(self._deleted.read_positions(file.file), left)
+                part = file.found(self._deleted.read_positions(file.file), left, self._conditions)
             except (OSError, pa.ArrowException) as error:
                 raise _damaged(file.file, error) from error
             if part is not None:
@@ -189,8 +197,8 @@ class _File:
         )
         return bool(pc.any(inside).as_py())
 
-    def found(self, marked: np.ndarray, most: int) -> Found | None:
-        """The rows that are looked up, but those that are marked as gone."""
+    def found(self, marked: np.ndarray, most: int, conditions: Collection[Scalar] = ()) -> Found | None:
+        """The rows that are looked up, but those that are marked as gone, or fail some of the conditions."""
         starts = np.cumsum(
             [0, *(self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups))]
         )
@@ -201,7 +209,7 @@ class _File:
                 start, end = starts[group], starts[group + 1]
                 gone = marked[np.searchsorted(marked, start) : np.searchsorted(marked, end)] - start
                 part = _Group(reader, self._columns, self.file.path, group)
-                inside = self._places(part, end - start, gone)
+                inside = self._choose_places(part, self._places(part, end - start, gone), conditions)
                 most -= len(inside)
                 if most < 0:
                     raise TooMuch
@@ -212,6 +220,19 @@ class _File:
         if not places:
             return None
         return Found(self.file, np.concatenate(places), pa.concat_tables(tables))
+
+    def _choose_places(self, group: _Group, places: np.ndarray, conditions: Collection[Scalar]) -> np.ndarray:
+        """The places whose rows meet the conditions, as far as that can be told without an engine."""
+        if not conditions or not len(places):
+            return places
+        own = {name.lower(): name for name in self._own}
+        values = {
+            name: group.column(own[name.lower()]).take(places)
+            for name in columns_of(conditions)
+            if name.lower() in own
+        }
+        passed = rows_that_pass(conditions, values)
+        return places if passed is None else places[passed]
 
     def _places(self, group: _Group, rows: int, gone: np.ndarray) -> np.ndarray:
         """Where in a row group the looked up rows are."""
