@@ -108,16 +108,20 @@ def _column(name: str, columns: Columns) -> Any:
         pa.types.is_signed_integer(kind)
         or pa.types.is_decimal128(kind)
         or pa.types.is_date32(kind)
-        or pa.types.is_string(kind)
+        or _is_text(kind)
     ):
         raise _NotExact(name)
     return column
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _like(column: Any, pattern: str) -> Any:
     """LIKE with `%` at the ends of a text alone."""
     text = pattern.strip("%")
-    if not pa.types.is_string(column.type) or not text or set(text) & set("%_\\"):
+    if not _is_text(column.type) or not text or set(text) & set("%_\\"):
         raise _NotExact(pattern)
     match pattern.startswith("%"), pattern.endswith("%"):
         case True, True:
@@ -133,7 +137,7 @@ def _like(column: Any, pattern: str) -> Any:
 def _constant(scalar: Scalar, kind: pa.DataType) -> pa.Scalar:
     """A constant in a column's type, if that has exactly this value."""
     value = _evaluate(scalar)
-    if pa.types.is_string(kind) and isinstance(value, str):
+    if _is_text(kind) and isinstance(value, str):
         return pa.scalar(value, kind)
     if pa.types.is_date32(kind) and isinstance(value, dt.date):
         return pa.scalar(value, kind)
