@@ -186,6 +186,13 @@ _SETTINGS = (
         "how long a scheduler that fell silent still leads",
     ),
     Setting(
+        "inner_state",
+        "auto",
+        _one_of("auto", "never", "always"),
+        "which counts, sums and averages inside of a query are stored, hidden beside its result, "
+        "so that a change is added to them: those of few groups (auto), none, or all",
+    ),
+    Setting(
         "driver_rewrite_bytes",
         str(64 << 20),
         _whole_number(0, 1 << 40),

@@ -36,10 +36,12 @@ from anabranch.algebra.plan import (
     Values,
     Window,
 )
-from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, Scalar, all_of
+from anabranch.algebra.plan_text import scalar_text
+from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, Scalar, all_of, conjuncts, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.interval_ends import at_until
 from anabranch.delta.key_bounds import columns_read, equal_columns
+from anabranch.delta.row_conditions import Conditions, conditions_of_scans
 from anabranch.delta.single_partition import RelationFacts
 
 KEY, END, COLUMN = "__b", "__end", "__c_"
@@ -75,7 +77,7 @@ def _change_of(query: Plan, changed: Collection[str], known: RelationFacts) -> P
     entries = min(keys.items(), key=lambda item: (len(item[1]), item[0]))[1]
     if len(entries) < 2:
         return None
-    tagged, end = _Tagged(entries, columns_read(query), known).of(query)
+    tagged, end = _Tagged(entries, query, known).of(query)
     assert end is not None, "a subplan with changed tables has ends"
     own = tuple((name, Ref(name)) for name in query.names)
     new, old = (Project(Filter(tagged, _is(end, sign)), own) for sign in (1, -1))
@@ -195,13 +197,22 @@ def _is_consistent(entries: Entries) -> bool:
 # -- both ends ------------------------------------------------------------------------------------
 
 
+def _shared_conditions(query: Plan) -> Mapping[str, tuple[Scalar, ...]]:
+    """For each table the conditions, in its own columns, that hold for all of its rows that matter."""
+    found: dict[str, Conditions] = {}
+    for scan, conditions in conditions_of_scans(query).items():
+        found[scan.table] = found.get(scan.table, conditions) & conditions
+    return {table: tuple(sorted(conditions, key=scalar_text)) for table, conditions in found.items()}
+
+
 class _Tagged:
     """Builds a subplan over rows of both ends."""
 
-    def __init__(self, entries: Entries, read: Mapping[str, list[str]], known: RelationFacts) -> None:
+    def __init__(self, entries: Entries, query: Plan, known: RelationFacts) -> None:
         self._columns = {entry.scan: entry.column for entry in entries}
         self._null_safe = any(entry.null_safe for entry in entries)
-        self._read, self._known = read, known
+        self._read, self._known = columns_read(query), known
+        self._conditions = _shared_conditions(query)
         self._done: dict[Plan, tuple[Plan, str | None]] = {}
         self._ends = 0
         tables = sorted({(entry.scan.table, entry.column) for entry in entries})
@@ -211,7 +222,13 @@ class _Tagged:
     def _touched(self, table: str, column: str) -> Plan:
         # In all columns that are read: in fewer, an update's key may cancel.
         change = Delta(table, tuple((COLUMN + name, name) for name in self._read[table]))
-        return Project(Support(change), ((KEY, Ref(COLUMN + column)),))
+        return Project(Support(self._that_matter(change, table)), ((KEY, Ref(COLUMN + column)),))
+
+    def _that_matter(self, rows: Plan, table: str) -> Plan:
+        """Rows of a table, or of its change, that meet what all uses of the table ask for."""
+        names = {name: COLUMN + name for name in self._read[table]}
+        conditions = [rename_refs(condition, names) for condition in self._conditions.get(table, ())]
+        return Filter(rows, all_of(conditions)) if conditions else rows
 
     def of(self, plan: Plan) -> tuple[Plan, str | None]:
         """The plan over both ends, and the column that says which; None: nothing in it changed."""
@@ -241,9 +258,17 @@ class _Tagged:
             case Window(_, calls):
                 apart = tuple((name, replace(c, partition=(*c.partition, Ref(end)))) for name, c in calls)
                 return Window(source, apart), end
+            case Filter(Scan() as scan, condition) if scan in self._columns:
+                left = self._conditions_left(scan, condition)
+                return (Filter(source, left) if left != TRUE else source), end
             case Filter() | Distinct() | Generate():
                 return replace(plan, input=source), end
         raise TypeError(f"{type(plan).__name__} has no keys")
+
+    def _conditions_left(self, scan: Scan, condition: Scalar) -> Scalar:
+        """What of a condition on a table isn't met by all of its rows that are read."""
+        met, names = self._conditions.get(scan.table, ()), dict(scan.columns)
+        return all_of(part for part in conjuncts(condition) if rename_refs(part, names) not in met)
 
     def _new_end(self) -> str:
         self._ends += 1
@@ -260,16 +285,18 @@ class _Tagged:
         columns = tuple((COLUMN + column, column) for column in self._read[table])
         own = tuple((name, Ref(name)) for name, _ in columns)
         on = self._same_key(Ref(COLUMN + key))
-        until = Join(Scan(table, columns), self._keys, "semi", on)
+        until: Plan = Join(Scan(table, columns), self._keys, "semi", on)
+        until = self._that_matter(until, table)
         if all((table, column) in self._known.exact for _, column in columns):
             # What was there is what is there less the change: the table is read once. All keys of the change
-            # are touched.
-            change: Plan = Delta(table, columns)
+            # are touched, as far as its rows matter.
+            change = self._that_matter(Delta(table, columns), table)
             if not self._null_safe:
                 change = Filter(change, Call("not", (Call("is null", (Ref(COLUMN + key),)),)))
             gone = Negate(Project(change, (*own, (END, Literal(-1)))))
             return Rows(Net(UnionAll((self._at_each_end(until), gone))))
-        since = Join(Scan(table, columns, IntervalEnd.SINCE), self._keys, "semi", on)
+        since: Plan = Join(Scan(table, columns, IntervalEnd.SINCE), self._keys, "semi", on)
+        since = self._that_matter(since, table)
         return UnionAll(
             tuple(Project(rows, (*own, (END, Literal(sign)))) for rows, sign in ((until, 1), (since, -1)))
         )

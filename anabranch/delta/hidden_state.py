@@ -4,7 +4,8 @@ Some operators have no keys: the first rows of an order, an aggregate of all row
 partitions. Whatever changes below them, they read their whole input again. With that input stored and
 maintained, reading it is all that is done again. And a value that stands for a whole table, as a scalar
 subquery does, is stored too: what depends on it only asks whether it changed. So are counts of matching rows
-(see `eager_count`).
+(see `eager_count`), and groups inside of a query that are few because a filtered table restricts them
+(see `restrict_groups`): a change is added to them, where else all rows of the touched groups would be read.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.eager_count import count_eagerly
+from anabranch.delta.restrict_groups import is_restricted, restrict_groups
 
 STATE = "__state"
+AUTO, NEVER, ALWAYS = "auto", "never", "always"
+INNER_STATES = (AUTO, NEVER, ALWAYS)
+"""Which groups inside of a query are stored."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,16 @@ class HiddenState:
     columns: tuple[str, ...]
 
 
-def split_hidden_state(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[HiddenState, ...]:
-    """The hidden states of a query, in the order of computation; the query's own result comes last."""
-    counted = count_eagerly(plan)
-    plan, wanted = counted.plan, _subplans_to_store(counted.plan) | counted.counts
+def split_hidden_state(
+    plan: Plan, columns: tuple[str, ...], table: str, inner_state: str = AUTO
+) -> tuple[HiddenState, ...]:
+    """The hidden states of a query, in the order of computation; the query's own result comes last.
+
+    `inner_state`: which groups inside of the query are stored: those that are few, all, or none.
+    """
+    counted = count_eagerly(plan if inner_state == NEVER else restrict_groups(plan))
+    plan = counted.plan
+    wanted = _subplans_to_store(plan) | counted.counts | _groups_to_store(plan, inner_state)
     stored: list[HiddenState] = []
     done: dict[Plan, Plan] = {}
 
@@ -79,6 +90,21 @@ def _subplans_to_store(plan: Plan) -> set[Plan]:
             if part is not core and isinstance(part, Aggregate):
                 found.add(part)
     return found
+
+
+def _groups_to_store(plan: Plan, inner_state: str) -> set[Plan]:
+    """The groups below the root to which a change can be added, as the setting asks for them."""
+    if inner_state == NEVER:
+        return set()
+    return {
+        part
+        for part in subplans(plan)
+        if isinstance(part, Aggregate)
+        and part.keys
+        and part is not _core_operator(plan)
+        and _is_linear_aggregate(part)
+        and (inner_state == ALWAYS or is_restricted(part.input))
+    }
 
 
 def _core_operator(plan: Plan) -> Plan:

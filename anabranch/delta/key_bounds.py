@@ -35,15 +35,15 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Ref, Scalar, all_of, rename_refs
-from anabranch.delta.row_conditions import is_changed_rows, plain_conditions
+from anabranch.delta.key_sets import SourceColumn, is_key, key_set
+from anabranch.delta.look_ups import as_changed_rows
+from anabranch.delta.row_conditions import plain_conditions
 from anabranch.delta.small_subplans import equalities
 
 VALUE = "__v_"
 SAME = ("=", "<=>")
 """Equalities that compare values as they are: what equals the same is equal."""
 
-SourceColumn = tuple[Plan, str]
-"""A small relation, and one of its columns."""
 Demand = Mapping[str, "Bound"]
 """For some columns of a plan, the values that matter."""
 
@@ -62,10 +62,10 @@ class Bound:
 
     @property
     def cost(self) -> tuple[int, int, int, bool]:
-        """What is better to be bounded by: few columns, changes before tables, filtered ones first."""
-        tables = sum(not is_changed_rows(source) for source, _ in self.columns)
-        whole = sum(isinstance(source, Delta) for source, _ in self.columns)
-        return tables, len(self.columns), whole, self.null_safe
+        """What is better to be bounded by: some rows before all, changes before tables, few columns."""
+        whole = [source for source, _ in self.columns if not _is_filtered(source)]
+        tables = sum(not isinstance(source, Delta) for source in whole)
+        return tables, len(whole), len(self.columns), self.null_safe
 
 
 class KeyBounds:
@@ -138,6 +138,27 @@ class KeyBounds:
             found |= one
         return found
 
+    def _with_matches_alone(
+        self, join: Join, name: str, here: str, there: str, null_safe: bool
+    ) -> frozenset[SourceColumn] | None:
+        """The values that a column of changed rows has where these meet filtered rows of the other side."""
+        side, other, met = join.left, join.right, here
+        if name not in side.names:
+            side, other, met, there = join.right, join.left, there, here
+        keys, own, leaf = self(other, there), self(side, name), _changed_leaf(side, name)
+        if keys is None or not all(source in self._small and _is_filtered(source) for source, _ in keys):
+            return None
+        if own is None or leaf is None or (matched := _changed_leaf(side, met)) is None:
+            return None
+        if leaf[0] != matched[0] or len(own) != 1:
+            return None
+        ((rows, column),) = own
+        changed = as_changed_rows(rows)
+        if changed is None or changed.table != leaf[0].table:
+            return None
+        same = is_key(VALUE + dict(leaf[0].columns)[matched[1]], null_safe=null_safe)
+        return frozenset({(Join(rows, key_set(keys), "semi", same), column)})
+
     def _find_in_join(self, join: Join, name: str) -> frozenset[SourceColumn] | None:
         if join.kind == "full" or (join.kind == "left" and name in join.right.names):
             # Rows without a matching row have NULLs there.
@@ -150,8 +171,40 @@ class KeyBounds:
                 for here, there, _ in equal_columns(join)
                 if name in (here.name, there.name)
             ]
+            options += [
+                self._with_matches_alone(join, name, here.name, there.name, null_safe)
+                for here, there, null_safe in equal_columns(join)
+            ]
         known = [Bound(option) for option in options if option is not None]
         return min(known, key=lambda bound: bound.cost).columns if known else None
+
+
+def _is_filtered(source: Plan) -> bool:
+    """Whether a small relation is only some of the rows of a change, or of those that were looked up."""
+    if isinstance(source, Filter):
+        return True
+    changed = as_changed_rows(source)
+    return changed is not None and bool(changed.matches)
+
+
+def _changed_leaf(plan: Plan, name: str) -> tuple[Delta, str] | None:
+    """The change of whose rows a column is, one for each row of the plan, and what it is called there.
+
+    None if it isn't of one change. Columns of the same leaf stand in the same changed row.
+    """
+    while not isinstance(plan, Delta):
+        match plan:
+            case Filter(source) | Net(source) | Support(source) | Distinct(source) | Rows(source):
+                plan = source
+            case Project(source, items) if isinstance(scalar := dict(items)[name], Ref):
+                plan, name = source, scalar.name
+            case Negate(source) | Window(source) | Generate(source) if name in source.names:
+                plan = source
+            case Join(left, right, kind) if kind != "full" and (kind != "left" or name in left.names):
+                plan = left if name in left.names else right
+            case _:
+                return None
+    return plan, name
 
 
 def columns_read(plan: Plan) -> dict[str, list[str]]:

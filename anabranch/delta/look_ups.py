@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
+    Delta,
     Distinct,
     Filter,
     Join,
@@ -26,8 +27,8 @@ from anabranch.algebra.plan import (
     UnionAll,
     subplans,
 )
-from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts
-from anabranch.delta.row_conditions import is_changed_rows
+from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, rename_refs
+from anabranch.delta.row_conditions import NONE, Conditions
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
 KeySource = tuple[Plan, str]
@@ -54,18 +55,23 @@ class LookUp:
 
 def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
     """The look-up that a plan is, where some subplans are steps; None if it is none."""
-    columns: list[KeyColumn] = []
     conditions: list[Scalar] = []
     if isinstance(plan, Filter):
-        conditions = conjuncts(plan.condition)
-        plan = plan.input
+        conditions, plan = conjuncts(plan.condition), plan.input
+    columns, plan = _split_key_columns(plan, steps)
+    return LookUp(plan, columns, tuple(conditions)) if isinstance(plan, Scan) and columns else None
+
+
+def _split_key_columns(plan: Plan, steps: Collection[Plan]) -> tuple[tuple[KeyColumn, ...], Plan]:
+    """The columns by which semi joins choose rows, and what they choose from."""
+    columns: list[KeyColumn] = []
     while isinstance(plan, Join) and plan.kind == "semi":
         column = _key_column(plan.on, plan.right, steps)
         if column is None:
-            return None
+            break
         columns.append(column)
         plan = plan.left
-    return LookUp(plan, tuple(columns), tuple(conditions)) if isinstance(plan, Scan) and columns else None
+    return tuple(columns), plan
 
 
 def _key_column(on: Scalar, keys: Plan, steps: Collection[Plan]) -> KeyColumn | None:
@@ -84,13 +90,38 @@ def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
         return True
     found = _key_parts(keys)
     return found is not None and all(
-        _is_at_hand(source) or source in steps or as_look_up(source, steps) is not None for source, _ in found
+        _is_at_hand(source, steps) or as_look_up(source, steps) is not None for source, _ in found
     )
 
 
-def _is_at_hand(source: Plan) -> bool:
+def _is_at_hand(source: Plan, steps: Collection[Plan] = ()) -> bool:
     """Whether rows are read without an engine: those of changes, and of steps that have run."""
-    return isinstance(source, Materialised) or is_changed_rows(source)
+    return isinstance(source, Materialised) or source in steps or as_changed_rows(source, steps) is not None
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Rows of a table's change that meet conditions, and have one of the keys in each of some columns."""
+
+    table: str
+    columns: Mapping[str, str]
+    """Their names in the plan, and what they are called in the table."""
+    conditions: Conditions
+    """In the table's columns."""
+    matches: tuple[KeyColumn, ...]
+
+
+def as_changed_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChangedRows | None:
+    """The rows of a change that a plan is, where some subplans are steps; None if it is something else."""
+    matches, plan = _split_key_columns(plan, steps)
+    conditions: Conditions = NONE
+    if isinstance(plan, Filter):
+        conditions, plan = frozenset(conjuncts(plan.condition)), plan.input
+    if not isinstance(plan, Delta):
+        return None
+    columns = dict(plan.columns)
+    own = frozenset(rename_refs(condition, columns) for condition in conditions)
+    return ChangedRows(plan.table, columns, own, matches)
 
 
 def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
@@ -131,13 +162,20 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
         return set(), set()
     upwards = subplans(plan)
     plain = _look_ups_in(upwards, tables, ())
-    steps, _ = shared_small_subplans(upwards, IsSmall(), _with_keys(plain))
+    keyed = _with_keys(plain)
+    steps, _ = shared_small_subplans(upwards, IsSmall(), keyed, keyed - set(plain))
     found = _look_ups_in(upwards, tables, steps)
     # By several columns and conditions, only all of them together are one.
     inner = {part.inputs[0] for part in found}
-    chosen = _with_keys({part: look_up for part, look_up in found.items() if part not in inner})
+    chosen = _with_keys({part: look_up for part, look_up in found.items() if part not in inner}, steps)
     sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
-    return chosen, {source for source in sources - chosen if not _is_at_hand(source)}
+    return chosen, {source for source in sources - chosen if not _is_at_hand(source, chosen)}
+
+
+def keys_of(plans: Iterable[Plan]) -> set[Plan]:
+    """The sets of keys that the look-ups among some plans, and these sets themselves, ask for."""
+    look_ups = {part: look_up for part in plans if (look_up := as_look_up(part)) is not None}
+    return _with_keys(look_ups) - set(look_ups)
 
 
 def _look_ups_in(
@@ -150,5 +188,15 @@ def _look_ups_in(
     }
 
 
-def _with_keys(look_ups: Mapping[Plan, LookUp]) -> set[Plan]:
-    return {*look_ups, *(column.keys for look_up in look_ups.values() for column in look_up.columns)}
+def _with_keys(look_ups: Mapping[Plan, LookUp], steps: Collection[Plan] = ()) -> set[Plan]:
+    """Look-ups, the keys that they look up, and the keys by which changed rows are chosen for these."""
+    found: set[Plan] = set(look_ups)
+    pending = [column.keys for look_up in look_ups.values() for column in look_up.columns]
+    while pending:
+        keys = pending.pop()
+        if keys not in found:
+            found.add(keys)
+            for source, _ in _key_parts(keys) or ():
+                changed = as_changed_rows(source, steps)
+                pending += [] if changed is None else [match.keys for match in changed.matches]
+    return found

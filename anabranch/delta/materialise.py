@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from anabranch.algebra.plan import Delta, Join, Materialised, Plan, Project, Scan, Tally, subplans
 from anabranch.algebra.transform import map_inputs
 from anabranch.algebra.weights import HasWeightColumn
-from anabranch.delta.look_ups import choose_look_ups
+from anabranch.delta.look_ups import choose_look_ups, keys_of
 from anabranch.delta.small_subplans import IsSmall, equalities, shared_small_subplans
 
 LONG = 150
@@ -96,7 +96,7 @@ def inlined_operator_count(plan: Plan) -> int:
 def _choose_subplans(plan: Plan, small: IsSmall, long: int, wanted: Collection[Plan]) -> set[Plan]:
     """The subplans to materialise: those that are wanted as steps, and others."""
     upwards = subplans(plan)
-    chosen, costly = shared_small_subplans(upwards, small, wanted)
+    chosen, costly = shared_small_subplans(upwards, small, wanted, keys_of(wanted))
     uses = Counter(below for part in upwards for below in part.inputs)
     shared = [part for part in upwards if part in costly and uses[part] > 1]
     while True:

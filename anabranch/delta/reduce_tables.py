@@ -23,16 +23,16 @@ from functools import reduce
 
 from anabranch.algebra.plan import Delta, Filter, IntervalEnd, Join, Plan, Project, Scan, subplans
 from anabranch.algebra.plan_text import scalar_text
-from anabranch.algebra.scalar import Ref, rename_refs
+from anabranch.algebra.scalar import Call, Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
-from anabranch.delta.look_ups import choose_look_ups, key_column_parts
+from anabranch.delta.look_ups import choose_look_ups, key_column_parts, keys_of
 from anabranch.delta.reduction import COLUMN, Reduction
-from anabranch.delta.row_conditions import conditions_of_scans
+from anabranch.delta.row_conditions import Conditions, conditions_of_scans
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
-MAX_ROUNDS = 8
+MAX_ROUNDS = 16
 """Tables that hang on one another are reduced one after the other, so many times at most."""
 
 
@@ -57,18 +57,26 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
     """
     upwards = subplans(plan)
     look_ups, _ = choose_look_ups(plan, known.lookups)
+    inner = {part.inputs[0] for part in look_ups if isinstance(part, Filter | Join)}
     steps, _ = shared_small_subplans(upwards, IsSmall(), look_ups)
     done: dict[Plan, Plan] = {}
     found: set[Plan] = set()
     for part in upwards:
         made = done[part] = map_inputs(part, lambda below: done[below])
-        if not isinstance(made, Join) or made.kind != "semi":
-            continue
-        if part in look_ups:
+        if part in look_ups and isinstance(made, Filter | Join):
             rows = _with_own_names(made)
             found.add(rows)
             done[part] = _under_old_names(rows, _reduced_scan(made))
-        elif isinstance(made.left, Scan) and made.left.table in known.lookups:
+            if isinstance(made, Filter):
+                # A look-up may let other rows pass.
+                done[part] = Filter(done[part], made.condition)
+        elif (
+            isinstance(made, Join)
+            and made.kind == "semi"
+            and part not in inner
+            and isinstance(made.left, Scan)
+            and made.left.table in known.lookups
+        ):
             bounds = _step_bounds(part, made, steps)
             if bounds:
                 reduction = Reduction(made.left.table, bounds, (made.left,), made.left.at)
@@ -81,6 +89,9 @@ def _with_own_names(part: Plan) -> Plan:
     """A look-up whose scan has names that no other scan has."""
     if isinstance(part, Scan):
         return replace(part, columns=tuple((COLUMN + name, own) for name, own in part.columns))
+    if isinstance(part, Filter):
+        names = {name: COLUMN + name for name in part.names}
+        return Filter(_with_own_names(part.input), rename_refs(part.condition, names))
     assert isinstance(part, Join), "a look-up is a table, joined with keys"
     names = {name: COLUMN + name for name in part.left.names}
     return replace(part, left=_with_own_names(part.left), on=rename_refs(part.on, names))
@@ -119,13 +130,44 @@ def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan
     ]
     waiting = _TablesToRead(scans)
     if known.lookups:
-        steps, _ = shared_small_subplans(upwards, IsSmall(), reduced)
+        steps, _ = shared_small_subplans(upwards, IsSmall(), reduced, keys_of(reduced))
         asked = waiting.without_own_keys(demands(plan, KeyBounds(plan, reduced | steps)))
         wanted = [scan for scan in scans if scan.table in known.lookups and _has_step(asked[scan], steps)]
         if found := waiting.independent(_reductions_of(wanted, asked, plan, known)):
-            return found
+            return _most_selective_first(found, scans, plan, known, reduced)
     asked = waiting.without_own_keys(demands(plan, KeyBounds(plan, reduced)))
-    return waiting.independent(_reductions_of(scans, asked, plan, known))
+    found = waiting.independent(_reductions_of(scans, asked, plan, known))
+    return _most_selective_first(found, scans, plan, known, reduced)
+
+
+def _most_selective_first(
+    found: list[Reduction], scans: Iterable[Scan], plan: Plan, known: RelationFacts, reduced: frozenset[Plan]
+) -> list[Reduction]:
+    """The reductions of those tables of which conditions leave the fewest rows, or one that bounds these.
+
+    What is left of them tells which changed rows matter, and so which rows of other tables.
+    """
+    conditions = conditions_of_scans(plan)
+    few = {scan: _selectivity(conditions[scan]) for scan in scans if scan.table in known.lookups}
+    best = max(few.values(), default=0)
+    wanted = {scan for scan, selectivity in few.items() if selectivity == best}
+    if not best:
+        return found
+    if chosen := [reduction for reduction in found if wanted & set(reduction.scans)]:
+        return chosen
+    for reduction in found:
+        tried = _replace_scans(plan, [reduction])
+        asked = demands(tried, KeyBounds(tried, reduced | {reduction.rows}))
+        if any(asked.get(scan) for scan in wanted):
+            return [reduction]
+    return found
+
+
+def _selectivity(conditions: Conditions) -> int:
+    """How few rows conditions may leave: 2 where a column has some values, 1 where it is in a range."""
+    if any(isinstance(part, Call) and part.op in ("=", "in", "like") for part in conditions):
+        return 2
+    return 1 if conditions else 0
 
 
 def _has_step(demand: Demand, steps: Collection[Plan]) -> bool:
@@ -190,11 +232,16 @@ def _reductions_of(
     for (table, end), members in groups.items():
         reduction = _choose_columns(table, end, members, asked, uses, looked_up=table in known.lookups)
         if reduction is not None and table in known.lookups:
-            shared = frozenset.intersection(*(conditions[scan] for scan in reduction.scans))
+            shared = _shared_conditions([conditions[scan] for scan in reduction.scans])
             reduction = replace(reduction, conditions=tuple(sorted(shared, key=scalar_text)))
         if reduction is not None:
             found.append(reduction)
     return found
+
+
+def _shared_conditions(found: Iterable[Conditions]) -> Conditions:
+    """What holds for all rows that matter to any of some readers."""
+    return frozenset.intersection(*found)
 
 
 def _choose_columns(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
     Delta,
-    Distinct,
     Filter,
     IntervalEnd,
     Join,
@@ -23,16 +22,14 @@ from anabranch.algebra.plan import (
     Project,
     Rows,
     Scan,
-    Support,
     UnionAll,
 )
-from anabranch.algebra.plan_text import plan_text
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, rename_refs
-from anabranch.delta.key_bounds import Bound, SourceColumn
-from anabranch.delta.look_ups import as_look_up
-from anabranch.delta.row_conditions import changed_column
+from anabranch.delta.key_bounds import Bound
+from anabranch.delta.key_sets import is_key, key_set
+from anabranch.delta.look_ups import as_changed_rows
 
-KEY, COLUMN = "__d", "__r_"
+COLUMN = "__r_"
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,9 @@ class Reduction:
         own = dict.fromkeys(column for scan in self.scans for _, column in scan.columns)
         rows: Plan = Scan(self.table, tuple((COLUMN + column, column) for column in sorted(own)), self.end)
         for column, bound in self.bounds:
-            rows = Join(rows, _key_set(bound), "semi", _same_key(COLUMN + column, bound))
+            rows = Join(
+                rows, key_set(bound.columns), "semi", is_key(COLUMN + column, null_safe=bound.null_safe)
+            )
         return self._choose_rows(rows, {column: COLUMN + column for column in own})
 
     def rows_of(self, scan: Scan) -> Plan:
@@ -62,16 +61,17 @@ class Reduction:
         rows = Project(self.rows, tuple((name, Ref(COLUMN + column)) for name, column in scan.columns))
         if scan.at is self.end:
             return rows
-        change = self._choose_rows(
-            Delta(scan.table, scan.columns), {column: name for name, column in scan.columns}
-        )
+        names = {column: name for name, column in scan.columns}
+        # Look-ups may let other rows pass, and nothing must be taken away that isn't there.
+        chosen = self._choose_rows(rows, names)
+        change = self._choose_rows(Delta(scan.table, scan.columns), names)
         for column, bound in self.bounds:
             name = next(name for name, own in scan.columns if own == column)
             if not self._holds_own_change(column, bound):
-                change = Join(change, _key_set(bound), "semi", _same_key(name, bound))
+                change = Join(change, key_set(bound.columns), "semi", is_key(name, null_safe=bound.null_safe))
             elif not bound.null_safe:
                 change = Filter(change, Call("not", (Call("is null", (Ref(name),)),)))
-        return Rows(Net(UnionAll((rows, Negate(change)))))
+        return Rows(Net(UnionAll((chosen, Negate(change)))))
 
     def _choose_rows(self, rows: Plan, names: Mapping[str, str]) -> Plan:
         """The rows that meet the conditions; `names`: what the table's columns are called in the plan."""
@@ -81,33 +81,9 @@ class Reduction:
     def _holds_own_change(self, column: str, bound: Bound) -> bool:
         """Whether all keys of the table's own change are among D, as far as its rows matter."""
         return any(
-            found is not None and found[:2] == (self.table, column) and found[2] <= frozenset(self.conditions)
-            for found in (changed_column(source, name) for source, name in bound.columns)
+            changed is not None
+            and (changed.table, changed.columns[name]) == (self.table, column)
+            and changed.conditions <= frozenset(self.conditions)
+            and not changed.matches
+            for changed, name in ((as_changed_rows(source), name) for source, name in bound.columns)
         )
-
-
-def _key_set(bound: Bound) -> Plan:
-    """D, as one column."""
-    parts = [
-        Project(Support(source), ((KEY, Ref(name)),))
-        for source, name in sorted(bound.columns, key=_source_order)
-    ]
-    return Distinct(parts[0] if len(parts) == 1 else UnionAll(tuple(parts)))
-
-
-def _same_key(name: str, bound: Bound) -> Call:
-    return Call("<=>" if bound.null_safe else "=", (Ref(name), Ref(KEY)))
-
-
-def _source_order(column: SourceColumn) -> tuple[int, str, str]:
-    leaf, name = column
-    if (changed := changed_column(leaf, name)) is not None:
-        return 0, changed[0], changed[1] + plan_text(leaf)
-    if (look_up := as_look_up(leaf)) is not None:
-        leaf = look_up.scan
-    match leaf:
-        case Scan(table, columns):
-            return 1, table, dict(columns)[name]
-        case _:
-            # Two steps may have the same columns: what they compute tells them apart, in every process alike.
-            return 2, plan_text(leaf), name

@@ -83,7 +83,7 @@ def _is_group_key(plan: Plan, name: str) -> bool:
         case Aggregate(source, keys):
             key = dict(keys).get(name)
             # What is restricted already stays as it is.
-            return isinstance(key, Ref) and not _is_restricted(source)
+            return isinstance(key, Ref) and not is_restricted(source)
         case _:
             return False
 
@@ -159,7 +159,8 @@ def _filtered_key_columns(keys: Plan, name: str) -> Iterator[FilteredColumn]:
             yield from _filtered_columns(keys, name)
 
 
-def _is_restricted(plan: Plan) -> bool:
+def is_restricted(plan: Plan) -> bool:
+    """Whether rows are restricted to the keys of a filtered table."""
     return any(isinstance(part, Join) and KEY in part.right.names for part in subplans(plan))
 
 

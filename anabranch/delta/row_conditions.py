@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from anabranch.algebra.plan import (
     Aggregate,
-    Delta,
     Distinct,
     Filter,
     Generate,
@@ -81,25 +80,6 @@ def is_constant(scalar: Scalar) -> bool:
             return all(is_constant(part) for part in parts)
         case _:
             return False
-
-
-def is_changed_rows(plan: Plan) -> bool:
-    """Whether a plan is a table's change, or the rows of it that meet a condition."""
-    return isinstance(plan.input if isinstance(plan, Filter) else plan, Delta)
-
-
-def changed_column(plan: Plan, name: str) -> tuple[str, str, Conditions] | None:
-    """The table and its column that a column of changed rows is, and the conditions that these rows meet.
-
-    None if the plan is something else.
-    """
-    conditions = NONE
-    if isinstance(plan, Filter):
-        conditions, plan = frozenset(conjuncts(plan.condition)), plan.input
-    if not isinstance(plan, Delta):
-        return None
-    columns = dict(plan.columns)
-    return plan.table, columns[name], frozenset(rename_refs(condition, columns) for condition in conditions)
 
 
 def conditions_of_scans(plan: Plan) -> Mapping[Scan, Conditions]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from anabranch.algebra.plan import (
     Aggregate,
@@ -74,15 +74,16 @@ class IsSmall(PlanPredicate):
 
 
 def shared_small_subplans(
-    upwards: Sequence[Plan], small: IsSmall, chosen: Iterable[Plan] = ()
+    upwards: Sequence[Plan], small: IsSmall, chosen: Iterable[Plan] = (), keys: Collection[Plan] = ()
 ) -> tuple[set[Plan], set[Plan]]:
     """The subplans that are computed once, as steps: what is `chosen`, and what is small, costs something and
     stands in several places. And those that cost something and aren't.
 
-    `upwards`: all subplans of a plan, inputs first.
+    `upwards`: all subplans of a plan, inputs first. `keys`: sets of keys that are computed without an engine,
+    so that what stands in them alone is no step.
     """
     steps, costly = set(chosen), set[Plan]()
-    uses = Counter(below for part in upwards for below in part.inputs)
+    uses = _count_uses(upwards, steps, keys)
     for part in upwards:
         if part in steps:
             continue
@@ -92,6 +93,18 @@ def shared_small_subplans(
             else:
                 costly.add(part)
     return steps, costly
+
+
+def _count_uses(
+    upwards: Sequence[Plan], steps: Collection[Plan], keys: Collection[Plan]
+) -> Mapping[Plan, int]:
+    """In how many places each subplan stands, but in sets of keys."""
+    uses: Counter[Plan] = Counter()
+    for part in reversed(upwards):
+        within = part in keys or (part not in steps and part is not upwards[-1] and not uses[part])
+        if not within:
+            uses.update(part.inputs)
+    return uses
 
 
 def equalities(join: Join) -> list[tuple[str, Scalar, Scalar]]:

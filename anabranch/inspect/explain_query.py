@@ -23,7 +23,7 @@ from anabranch.delta.explain_strategies import (
     strategies,
     tree_text,
 )
-from anabranch.delta.hidden_state import STATE, HiddenState, split_hidden_state
+from anabranch.delta.hidden_state import STATE
 from anabranch.delta.maintenance_plan import Types
 from anabranch.delta.recursion import Seeds, distinct_rows_derived_from, recursive_inputs, semi_naive_gain
 from anabranch.delta.simplify import simplify
@@ -148,27 +148,23 @@ def _explain_definition(
 ) -> Explanation:
     lowered = definition.lowered
     types = _column_types(context, definition, lake_version)
-    planned = split_hidden_state(lowered.plan, lowered.columns, str(definition.name))
     loops = [_recursive_part(looped, frozenset({looped.loop.table})) for looped in definition.loops]
-    kept = [
-        _stored_part(piece, kept, types)
-        for piece, kept in zip(planned, definition.stored_tables, strict=True)
-    ]
+    kept = [_stored_part(kept, types) for kept in definition.stored_tables]
     stored = [*loops, *kept]
     return Explanation(_sorted_names(definition.tables), tuple(stored), lowered.notices)
 
 
-def _stored_part(piece: HiddenState, kept: StoredTable, types: Types) -> StoredPart:
+def _stored_part(kept: StoredTable, types: Types) -> StoredPart:
     choices = strategies(
-        piece.plan,
-        root_strategy(piece.plan, kept.maintained, types),
+        kept.query,
+        root_strategy(kept.query, kept.maintained, types),
         lambda aggregate: exact_state(aggregate, types),
     )
     changed = frozenset(str(table) for table in kept.reads)
     statements = change_statements(kept.maintained, changed)
     return StoredPart(
-        piece.table,
-        operators(piece.plan, choices),
+        str(kept.table),
+        operators(kept.query, choices),
         hidden_columns(kept.maintained),
         tuple(
             (one.step.name if one.step else "", statement_text(one.rendered))

@@ -44,6 +44,8 @@ class StoredTable:
     maintained: MaintenancePlan
     schema: Schema
     """What is stored, hidden columns included."""
+    query: Plan
+    """What its rows are the result of."""
 
     @property
     def reads(self) -> frozenset[TableName]:
@@ -122,7 +124,8 @@ def define(context: LakeContext, name: TableName, text: str, lake_version: LakeV
     for looped in loops:
         check_recursion(looped.loop)
     kept: list[StoredTable] = []
-    for state in split_hidden_state(lowered.plan, lowered.columns, str(name)):
+    inner_state = context.settings["inner_state"]
+    for state in split_hidden_state(lowered.plan, lowered.columns, str(name), inner_state):
         kept.append(_define_stored_table(context, state, empty))
         empty[state.table] = context.engine.scan([], kept[-1].schema)
     query = parse_query(text)
@@ -219,7 +222,7 @@ def _define_stored_table(context: LakeContext, state: HiddenState, empty: Mappin
         run_plan_over_frames(context, kept.stored, kept.columns, empty), hidden=True
     )
     _check_maps(kept, schema, {name: context.engine.types_of(frame) for name, frame in empty.items()})
-    return StoredTable(TableName.parse(state.table), kept, schema)
+    return StoredTable(TableName.parse(state.table), kept, schema, state.plan)
 
 
 def _check_maps(kept: MaintenancePlan, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:

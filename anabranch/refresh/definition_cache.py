@@ -45,7 +45,8 @@ class DefinitionCache:
             if (table == name and name not in members) or table not in lake_version.versions:
                 raise UnknownTable(f'the query of "{name}" reads "{table}", which does not exist')
         shapes = tuple((table, lake_version.version(table).schema) for table in tables)
-        key = (name, text, mode, shapes, members)
+        settled_by = (shapes, members, self.context.settings["inner_state"])
+        key = (name, text, mode, *settled_by)
         with self._lock:
             if (found := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
@@ -56,7 +57,7 @@ class DefinitionCache:
             if mode == "auto":
                 # Stored under the mode that was found, which its refreshes will ask for.
                 settled = "full" if isinstance(made, FullDefinition) else "differential"
-                self._known[name, text, settled, shapes, members] = made
+                self._known[name, text, settled, *settled_by] = made
             while len(self._known) > MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return made

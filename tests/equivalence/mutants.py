@@ -35,6 +35,7 @@ from anabranch.algebra.plan import (
     empty,
     is_empty,
 )
+from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import (
     NULL,
     TRUE,
@@ -57,14 +58,15 @@ from anabranch.delta import (
     hidden_state,
     join_order,
     key_bounds,
+    key_sets,
     maintenance_plan,
     outer_join,
     push_semi_joins,
-    reduction,
     simplify,
     since_from_until,
 )
 from anabranch.delta.interval_ends import at_since, at_until
+from anabranch.delta.row_conditions import conditions_of_scans
 from anabranch.delta.small_subplans import IsSmall, equalities
 
 
@@ -493,8 +495,19 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 # -- tables that are read once --------------------------------------------------------------------
 
 
-def _null_never_matters(name: str, bound: key_bounds.Bound) -> Call:
-    return Call("=", (Ref(name), Ref(reduction.KEY)))
+def _null_never_matters(name: str, *, null_safe: bool) -> Call:
+    return Call("=", (Ref(name), Ref(key_sets.KEY)))
+
+
+def _conditions_of_any_reader(found: Any) -> frozenset[Scalar]:
+    return frozenset.union(*found)
+
+
+def _conditions_of_every_reader(query: Plan) -> Any:
+    found: dict[str, set[Scalar]] = {}
+    for scan, conditions in conditions_of_scans(query).items():
+        found.setdefault(scan.table, set()).update(conditions)
+    return {table: tuple(sorted(conditions, key=scalar_text)) for table, conditions in found.items()}
 
 
 def _first_bound_only(members: Any, scans: Any) -> key_bounds.Bound:
@@ -698,7 +711,14 @@ MUTANTS = [
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
     Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
     Mutant("read once: the change is added", REDUCTION + ":Negate", lambda plan: plan),
-    Mutant("read once: NULL is no key", REDUCTION + ":_same_key", _null_never_matters),
+    Mutant("read once: NULL is no key", REDUCTION + ":is_key", _null_never_matters),
+    Mutant(
+        "read once: the change is chosen by nothing",
+        REDUCTION + ":Reduction._holds_own_change",
+        lambda *given: True,
+    ),
+    Mutant("looked up: any reader's conditions", REDUCE + ":_shared_conditions", _conditions_of_any_reader),
+    Mutant("both ends: any reader's conditions", BOTH + ":_shared_conditions", _conditions_of_every_reader),
     Mutant("looked up: only the first reader's keys", REDUCE + ":_union_of_bounds", _first_bound_only),
     Mutant("read once: only the first reader's keys", BOUNDS + ":Bound.__or__", lambda one, other: one),
     Mutant("read once: the preserved side bounded", BOUNDS + ":_demands_of_sides", _preserved_side_bounded),

@@ -81,6 +81,8 @@ class Reference:
         answer = evaluate(plan, replace(self.tables, cuts={name: rows.net for name, rows in cuts.items()}))
         return held(plan.names, answer, weighted=HasWeightColumn()(plan))
 
+    divides_decimals = True
+
     def value(self, scalar: Scalar) -> tuple[Kind, Any]:
         raise Elsewhere("nothing is drawn that isn't plain")
 

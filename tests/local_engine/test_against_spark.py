@@ -184,6 +184,8 @@ class Counted:
         self.asked += 1
         return self._near.ask(plan, cuts)
 
+    divides_decimals = True
+
     def value(self, scalar: Scalar) -> tuple[Kind, Any]:
         return self._near.value(scalar)
 

@@ -58,6 +58,8 @@ class _Call:
 
     def __init__(self, call: AggregateCall, columns: Columns, build: Build) -> None:
         args = [columns.compiled(arg) for arg in call.args]
+        if call.function == "avg" and not columns.constants.divides_decimals:
+            raise Elsewhere("an average of decimals is a double there")
         self.kind, self._result = build(call, args)
         self._where = None if call.where is None else columns.condition(call.where)
         self._argument = args[0].of if len(args) == 1 else _together([arg.of for arg in args])

@@ -10,8 +10,14 @@ import pyarrow.compute as pc
 
 from anabranch.algebra.plan import Materialised, Plan
 from anabranch.algebra.scalar import rename_refs
-from anabranch.delta.look_ups import KeySource, LookUp, as_look_up, key_sources
-from anabranch.delta.row_conditions import changed_column
+from anabranch.delta.look_ups import (
+    ChangedRows,
+    KeySource,
+    LookUp,
+    as_changed_rows,
+    as_look_up,
+    key_sources,
+)
 from anabranch.engine.local.kinds import Elsewhere
 from anabranch.engine.local.matches import is_exact
 from anabranch.engine.local.row_filter import columns_of, filter_rows
@@ -52,12 +58,23 @@ def _collect_keys(keys: tuple[KeySource, ...], sources: Sources, steps: Mapping[
 
 
 def _source_values(source: Plan, name: str, sources: Sources, steps: Mapping[str, Any]) -> pa.Array:
-    if (changed := changed_column(source, name)) is not None:
-        table, column, conditions = changed
-        rows = sources.read_changed_columns(table, {column, *columns_of(conditions)})
-        return pc.unique(filter_rows(rows, conditions).column(column))
+    if (changed := as_changed_rows(source)) is not None:
+        return _changed_values(changed, name, sources, steps)
     assert isinstance(source, Materialised), "keys come from changes and from steps"
     return pc.unique(steps[source.name].column(dict(source.columns)[name]))
+
+
+def _changed_values(changed: ChangedRows, name: str, sources: Sources, steps: Mapping[str, Any]) -> pa.Array:
+    """The values of a column in changed rows, chosen as far as other columns tell without an engine."""
+    column, matches = changed.columns[name], changed.matches
+    own = [changed.columns[match.name] for match in matches]
+    rows = sources.read_changed_columns(changed.table, {column, *columns_of(changed.conditions), *own})
+    rows = filter_rows(rows, changed.conditions)
+    for match, met in zip(matches, own, strict=True):
+        keys = _key_values(match.keys, steps, match.null_safe)
+        if keys.type == rows.column(met).type and is_exact(keys.type):
+            rows = rows.filter(pc.is_in(rows.column(met), value_set=keys))
+    return pc.unique(rows.column(column))
 
 
 def _key_values(keys: Plan, steps: Mapping[str, Any], null_safe: bool) -> pa.Array:

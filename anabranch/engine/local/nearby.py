@@ -113,6 +113,11 @@ class Nearby:
             case Scan() | Delta():
                 return self._sources.scan_leaf(leaf)
 
+    @property
+    def divides_decimals(self) -> bool:
+        """Whether the engine's quotient of two decimals is a decimal, as here."""
+        return self._engine.dialect.divides_decimals
+
     def value(self, scalar: Scalar) -> tuple[Kind, Any]:
         """The value of a constant, and its type, as the engine says."""
         known = _CONSTANTS.setdefault(self._engine, {})

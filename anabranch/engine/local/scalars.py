@@ -29,7 +29,12 @@ DIVIDED_DIGITS = 39
 
 
 class Constants(Protocol):
-    """Knows what constant text amounts to."""
+    """Knows what constant text amounts to, and how the engine computes."""
+
+    @property
+    def divides_decimals(self) -> bool:
+        """Whether the engine's quotient of two decimals is a decimal, as here."""
+        ...
 
     def value(self, scalar: Scalar) -> tuple[Kind, Any]:
         """Type and value of a scalar that reads no column."""
@@ -62,6 +67,8 @@ class Columns:
                 return Compiled(self.kinds[place], operator.itemgetter(place))
             case Literal(value):
                 return _constant(*kinds.literal(value))
+            case Call("/") if not self.constants.divides_decimals:
+                raise Elsewhere("a quotient of decimals is a double there")
             case Call(op, args):
                 return _CALLS[op](scalar, [self.compiled(arg) for arg in args])
             case Cast(value, kind, False):

@@ -15,6 +15,8 @@ class Dialect:
     error_function: str
     has_lateral_view: bool
     has_hints: bool
+    divides_decimals: bool
+    """Whether the quotient of two decimals is a decimal."""
 
 
 SPARK = Dialect(
@@ -24,6 +26,7 @@ SPARK = Dialect(
     error_function="raise_error",
     has_lateral_view=True,
     has_hints=True,
+    divides_decimals=True,
 )
 DUCKDB = Dialect(
     "duckdb",
@@ -32,4 +35,5 @@ DUCKDB = Dialect(
     error_function="error",
     has_lateral_view=False,
     has_hints=False,
+    divides_decimals=False,
 )
