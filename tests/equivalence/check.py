@@ -14,7 +14,7 @@ from anabranch.algebra.evaluate import NegativeWeight, Tables, ZSet, evaluate, n
 from anabranch.algebra.plan import Aggregate, Delta, Filter, Plan, Project, Scan, subplans
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
-from anabranch.delta.hidden_state import HiddenState, split_hidden_state
+from anabranch.delta.hidden_state import ALWAYS, AUTO, HiddenState, split_hidden_state
 from anabranch.delta.look_ups import key_sources
 from anabranch.delta.maintenance_plan import plan_maintenance
 from anabranch.delta.materialise import Steps, materialise_shared
@@ -134,7 +134,8 @@ class Kept:
 
 def kept_ways(plan: Plan) -> list[list[Kept]]:
     """The ways to keep a query: by itself, and over state below its root where it has some."""
-    ways = [(HiddenState(RESULT, plan, plan.names),), split_hidden_state(plan, plan.names, RESULT)]
+    split = (split_hidden_state(plan, plan.names, RESULT, groups) for groups in (AUTO, ALWAYS))
+    ways = [(HiddenState(RESULT, plan, plan.names),), *split]
     return [[Kept(piece) for piece in way] for way in dict.fromkeys(ways)]
 
 

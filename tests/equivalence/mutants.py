@@ -471,8 +471,10 @@ def _change_as_it_comes(part: Plan, leaf: Scan | Delta) -> Plan:
 def _with_hidden_state(change: Callable[[Plan], Plan]) -> Callable[..., Any]:
     """The result over state, wrong; queries without state as they are."""
 
-    def wrong(plan: Plan, columns: tuple[str, ...], table: str) -> tuple[hidden_state.HiddenState, ...]:
-        *below, last = _pieces_as_they_are(plan, columns, table)
+    def wrong(
+        plan: Plan, columns: tuple[str, ...], table: str, inner_state: str
+    ) -> tuple[hidden_state.HiddenState, ...]:
+        *below, last = _pieces_as_they_are(plan, columns, table, inner_state)
         return (*below, replace(last, plan=change(last.plan)) if below else last)
 
     return wrong
