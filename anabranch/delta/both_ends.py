@@ -41,7 +41,7 @@ from anabranch.algebra.scalar import TRUE, Call, Literal, Ref, Scalar, all_of, c
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.interval_ends import at_until
 from anabranch.delta.key_bounds import columns_read, equal_columns
-from anabranch.delta.row_conditions import Conditions, conditions_of_scans
+from anabranch.delta.row_conditions import Conditions, conditions_of_leaves
 from anabranch.delta.single_partition import RelationFacts
 
 KEY, END, COLUMN = "__b", "__end", "__c_"
@@ -200,7 +200,7 @@ def _is_consistent(entries: Entries) -> bool:
 def _shared_conditions(query: Plan) -> Mapping[str, tuple[Scalar, ...]]:
     """For each table the conditions, in its own columns, that hold for all of its rows that matter."""
     found: dict[str, Conditions] = {}
-    for scan, conditions in conditions_of_scans(query).items():
+    for scan, conditions in conditions_of_leaves(query).items():
         found[scan.table] = found.get(scan.table, conditions) & conditions
     return {table: tuple(sorted(conditions, key=scalar_text)) for table, conditions in found.items()}
 

@@ -9,7 +9,7 @@ A *demand* goes the other way: only rows whose column has a value within the bou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
@@ -35,8 +35,8 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Ref, Scalar, all_of, rename_refs
-from anabranch.delta.key_sets import SourceColumn, is_key, key_set
-from anabranch.delta.look_ups import as_changed_rows
+from anabranch.delta.filters_behind import filters_behind
+from anabranch.delta.key_sets import SourceColumn
 from anabranch.delta.row_conditions import plain_conditions
 from anabranch.delta.small_subplans import equalities
 
@@ -61,11 +61,26 @@ class Bound:
         return Bound(self.columns | other.columns, self.null_safe or other.null_safe)
 
     @property
+    def is_of_tables_alone(self) -> bool:
+        """Whether filters on tables have left all of these values, and no change has a part in it."""
+        return all(filters_behind(source) and not come_from_changes(source) for source, _ in self.columns)
+
+    @property
+    def comes_from_changes(self) -> bool:
+        """Whether all of these values come from changed rows: tables alone tell nothing of how many."""
+        return all(come_from_changes(source) for source, _ in self.columns)
+
+    @property
     def cost(self) -> tuple[int, int, int, bool]:
         """What is better to be bounded by: some rows before all, changes before tables, few columns."""
-        whole = [source for source, _ in self.columns if not _is_filtered(source)]
+        whole = [source for source, _ in self.columns if not filters_behind(source)]
         tables = sum(not isinstance(source, Delta) for source in whole)
         return tables, len(whole), len(self.columns), self.null_safe
+
+
+def come_from_changes(rows: Plan) -> bool:
+    """Whether rows were found by what changed."""
+    return any(isinstance(part, Delta) for part in subplans(rows))
 
 
 class KeyBounds:
@@ -138,27 +153,6 @@ class KeyBounds:
             found |= one
         return found
 
-    def _with_matches_alone(
-        self, join: Join, name: str, here: str, there: str, null_safe: bool
-    ) -> frozenset[SourceColumn] | None:
-        """The values that a column of changed rows has where these meet filtered rows of the other side."""
-        side, other, met = join.left, join.right, here
-        if name not in side.names:
-            side, other, met, there = join.right, join.left, there, here
-        keys, own, leaf = self(other, there), self(side, name), _changed_leaf(side, name)
-        if keys is None or not all(source in self._small and _is_filtered(source) for source, _ in keys):
-            return None
-        if own is None or leaf is None or (matched := _changed_leaf(side, met)) is None:
-            return None
-        if leaf[0] != matched[0] or len(own) != 1:
-            return None
-        ((rows, column),) = own
-        changed = as_changed_rows(rows)
-        if changed is None or changed.table != leaf[0].table:
-            return None
-        same = is_key(VALUE + dict(leaf[0].columns)[matched[1]], null_safe=null_safe)
-        return frozenset({(Join(rows, key_set(keys), "semi", same), column)})
-
     def _find_in_join(self, join: Join, name: str) -> frozenset[SourceColumn] | None:
         if join.kind == "full" or (join.kind == "left" and name in join.right.names):
             # Rows without a matching row have NULLs there.
@@ -171,40 +165,8 @@ class KeyBounds:
                 for here, there, _ in equal_columns(join)
                 if name in (here.name, there.name)
             ]
-            options += [
-                self._with_matches_alone(join, name, here.name, there.name, null_safe)
-                for here, there, null_safe in equal_columns(join)
-            ]
         known = [Bound(option) for option in options if option is not None]
         return min(known, key=lambda bound: bound.cost).columns if known else None
-
-
-def _is_filtered(source: Plan) -> bool:
-    """Whether a small relation is only some of the rows of a change, or of those that were looked up."""
-    if isinstance(source, Filter):
-        return True
-    changed = as_changed_rows(source)
-    return changed is not None and bool(changed.matches)
-
-
-def _changed_leaf(plan: Plan, name: str) -> tuple[Delta, str] | None:
-    """The change of whose rows a column is, one for each row of the plan, and what it is called there.
-
-    None if it isn't of one change. Columns of the same leaf stand in the same changed row.
-    """
-    while not isinstance(plan, Delta):
-        match plan:
-            case Filter(source) | Net(source) | Support(source) | Distinct(source) | Rows(source):
-                plan = source
-            case Project(source, items) if isinstance(scalar := dict(items)[name], Ref):
-                plan, name = source, scalar.name
-            case Negate(source) | Window(source) | Generate(source) if name in source.names:
-                plan = source
-            case Join(left, right, kind) if kind != "full" and (kind != "left" or name in left.names):
-                plan = left if name in left.names else right
-            case _:
-                return None
-    return plan, name
 
 
 def columns_read(plan: Plan) -> dict[str, list[str]]:
@@ -223,11 +185,15 @@ def equal_columns(join: Join) -> Iterator[tuple[Ref, Ref, bool]]:
             yield here, there, op == "<=>"
 
 
-def demands(plan: Plan, bounds: KeyBounds) -> Mapping[Plan, Demand]:
-    """For every subplan, the columns of which only some values matter to everything that reads it."""
-    upwards = subplans(plan)
+def demands(plan: Plan, bounds: KeyBounds, ends: Collection[Plan] = ()) -> Mapping[Plan, Demand]:
+    """For every subplan, the columns of which only some values matter to everything that reads it.
+
+    `ends`: subplans below which nothing is asked.
+    """
     asked: dict[Plan, Demand] = {plan: {}}
-    for part in reversed(upwards):
+    for part in reversed(subplans(plan)):
+        if part not in asked or part in ends:
+            continue
         for below, demand in _demands_of_inputs(part, asked[part], bounds):
             known = asked.get(below)
             asked[below] = demand if known is None else _either(known, demand)

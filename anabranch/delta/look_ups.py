@@ -31,6 +31,11 @@ from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, rename_refs
 from anabranch.delta.row_conditions import NONE, Conditions
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
+FOUND = "__r_"
+"""Columns of look-ups that bounds ask for have names that begin so, and no others have."""
+CHOSEN = "__q_"
+"""So do columns of rows that are chosen."""
+
 KeySource = tuple[Plan, str]
 """A change, maybe filtered, or rows of an earlier step, and the column of it whose values are keys."""
 
@@ -49,7 +54,7 @@ class LookUp:
     """The rows of a table that have one of the keys in each of some columns, and meet some conditions."""
 
     scan: Scan
-    columns: tuple[KeyColumn, ...]
+    keys: tuple[KeyColumn, ...]
     conditions: tuple[Scalar, ...] = ()
 
 
@@ -58,8 +63,14 @@ def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
     conditions: list[Scalar] = []
     if isinstance(plan, Filter):
         conditions, plan = conjuncts(plan.condition), plan.input
-    columns, plan = _split_key_columns(plan, steps)
-    return LookUp(plan, columns, tuple(conditions)) if isinstance(plan, Scan) and columns else None
+    keys, plan = _split_key_columns(plan, steps)
+    if not isinstance(plan, Scan) or not (keys or (conditions and _have_prefix(plan, FOUND))):
+        return None
+    return LookUp(plan, keys, tuple(conditions))
+
+
+def _have_prefix(plan: Plan, prefix: str) -> bool:
+    return all(name.startswith(prefix) for name in plan.names)
 
 
 def _split_key_columns(plan: Plan, steps: Collection[Plan]) -> tuple[tuple[KeyColumn, ...], Plan]:
@@ -90,30 +101,31 @@ def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
         return True
     found = _key_parts(keys)
     return found is not None and all(
-        _is_at_hand(source, steps) or as_look_up(source, steps) is not None for source, _ in found
+        _is_at_hand(source, steps)
+        or as_look_up(source, steps) is not None
+        or as_chosen_rows(source, steps) is not None
+        for source, _ in found
     )
 
 
 def _is_at_hand(source: Plan, steps: Collection[Plan] = ()) -> bool:
     """Whether rows are read without an engine: those of changes, and of steps that have run."""
-    return isinstance(source, Materialised) or source in steps or as_changed_rows(source, steps) is not None
+    return isinstance(source, Materialised) or source in steps or as_changed_rows(source) is not None
 
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """Rows of a table's change that meet conditions, and have one of the keys in each of some columns."""
+    """Rows of a table's change that meet conditions."""
 
     table: str
     columns: Mapping[str, str]
     """Their names in the plan, and what they are called in the table."""
     conditions: Conditions
     """In the table's columns."""
-    matches: tuple[KeyColumn, ...]
 
 
-def as_changed_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChangedRows | None:
-    """The rows of a change that a plan is, where some subplans are steps; None if it is something else."""
-    matches, plan = _split_key_columns(plan, steps)
+def as_changed_rows(plan: Plan) -> ChangedRows | None:
+    """The rows of a change that a plan is; None if it is something else."""
     conditions: Conditions = NONE
     if isinstance(plan, Filter):
         conditions, plan = frozenset(conjuncts(plan.condition)), plan.input
@@ -121,7 +133,38 @@ def as_changed_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChangedRows | N
         return None
     columns = dict(plan.columns)
     own = frozenset(rename_refs(condition, columns) for condition in conditions)
-    return ChangedRows(plan.table, columns, own, matches)
+    return ChangedRows(plan.table, columns, own)
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows of a change, or of an earlier step, that have one of the keys in each of some columns."""
+
+    source: Plan
+    columns: Mapping[str, str]
+    """Their names in the plan, and what they are called in the source."""
+    keys: tuple[KeyColumn, ...]
+
+
+def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | None:
+    """The rows at hand that a plan chooses, where some subplans are steps; None if it is something else."""
+    if not _have_prefix(plan, CHOSEN):
+        return None
+    keys, source = _split_key_columns(plan, steps)
+    if not keys:
+        return None
+    if as_changed_rows(source) is not None:
+        return ChosenRows(source, {name: name for name in plan.names}, keys)
+    if isinstance(source, Materialised):
+        return ChosenRows(source, dict(source.columns), keys)
+    if isinstance(source, Project):
+        names = {name: scalar.name for name, scalar in source.items if isinstance(scalar, Ref)}
+        inner = source.input
+        if len(names) == len(source.items) and (_is_at_hand(inner, steps) or as_look_up(inner, steps)):
+            if isinstance(inner, Materialised):
+                names = {name: dict(inner.columns)[own] for name, own in names.items()}
+            return ChosenRows(inner, names, keys)
+    return None
 
 
 def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
@@ -157,46 +200,47 @@ def key_column_parts(keys: Plan, name: str) -> list[tuple[Plan, str]] | None:
 
 
 def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set[Plan]]:
-    """The subplans that are look-ups of some tables, with the keys that they look up; and what has these."""
+    """The subplans that need no engine: look-ups of some tables, choices among rows at hand, and the keys of
+    both. And what has these keys.
+    """
     if not tables:
         return set(), set()
     upwards = subplans(plan)
-    plain = _look_ups_in(upwards, tables, ())
-    keyed = _with_keys(plain)
-    steps, _ = shared_small_subplans(upwards, IsSmall(), keyed, keyed - set(plain))
-    found = _look_ups_in(upwards, tables, steps)
-    # By several columns and conditions, only all of them together are one.
-    inner = {part.inputs[0] for part in found}
-    chosen = _with_keys({part: look_up for part, look_up in found.items() if part not in inner}, steps)
+    steps: set[Plan] = set()
+    while True:
+        found = _local_steps_in(upwards, tables, steps)
+        keyed = _with_keys(found)
+        shared, _ = shared_small_subplans(upwards, IsSmall(), keyed, keyed - set(found))
+        if shared <= steps:
+            break
+        steps |= shared
+    # By several columns and conditions, only all of them together are one look-up.
+    inner = {part.inputs[0] for part, one in found.items() if isinstance(one, LookUp)}
+    chosen = _with_keys({part: one for part, one in found.items() if part not in inner})
     sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
     return chosen, {source for source in sources - chosen if not _is_at_hand(source, chosen)}
 
 
 def keys_of(plans: Iterable[Plan]) -> set[Plan]:
-    """The sets of keys that the look-ups among some plans, and these sets themselves, ask for."""
-    look_ups = {part: look_up for part in plans if (look_up := as_look_up(part)) is not None}
-    return _with_keys(look_ups) - set(look_ups)
+    """The sets of keys that the look-ups and choices among some plans ask for."""
+    found = {part: one for part in plans if (one := as_look_up(part) or as_chosen_rows(part)) is not None}
+    return _with_keys(found) - set(found)
 
 
-def _look_ups_in(
+def _local_steps_in(
     upwards: Iterable[Plan], tables: Collection[str], steps: Collection[Plan]
-) -> dict[Plan, LookUp]:
-    return {
-        part: look_up
-        for part in upwards
-        if (look_up := as_look_up(part, steps)) is not None and look_up.scan.table in tables
-    }
-
-
-def _with_keys(look_ups: Mapping[Plan, LookUp], steps: Collection[Plan] = ()) -> set[Plan]:
-    """Look-ups, the keys that they look up, and the keys by which changed rows are chosen for these."""
-    found: set[Plan] = set(look_ups)
-    pending = [column.keys for look_up in look_ups.values() for column in look_up.columns]
-    while pending:
-        keys = pending.pop()
-        if keys not in found:
-            found.add(keys)
-            for source, _ in _key_parts(keys) or ():
-                changed = as_changed_rows(source, steps)
-                pending += [] if changed is None else [match.keys for match in changed.matches]
+) -> dict[Plan, LookUp | ChosenRows]:
+    found: dict[Plan, LookUp | ChosenRows] = {}
+    for part in upwards:
+        if (chosen := as_chosen_rows(part, steps)) is not None:
+            found[part] = chosen
+        elif (look_up := as_look_up(part, steps)) is not None and (
+            look_up.scan.table in tables or _have_prefix(look_up.scan, FOUND)
+        ):
+            found[part] = look_up
     return found
+
+
+def _with_keys(found: Mapping[Plan, LookUp | ChosenRows]) -> set[Plan]:
+    """Look-ups and choices, and their keys."""
+    return {*found, *(column.keys for one in found.values() for column in one.keys)}

@@ -25,14 +25,16 @@ from anabranch.algebra.plan import Delta, Filter, IntervalEnd, Join, Plan, Proje
 from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Call, Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
+from anabranch.delta.choose_rows import choose_rows
+from anabranch.delta.filters_behind import leaf_of
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
-from anabranch.delta.look_ups import choose_look_ups, key_column_parts, keys_of
-from anabranch.delta.reduction import COLUMN, Reduction
-from anabranch.delta.row_conditions import Conditions, conditions_of_scans
+from anabranch.delta.look_ups import FOUND, choose_look_ups, key_column_parts, keys_of
+from anabranch.delta.reduction import Reduction
+from anabranch.delta.row_conditions import Conditions, conditions_of_leaves
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
-MAX_ROUNDS = 16
+MAX_ROUNDS = 48
 """Tables that hang on one another are reduced one after the other, so many times at most."""
 
 
@@ -43,12 +45,38 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
     """
     plan, reduced = _separate_look_ups(plan, known) if known.lookups else (plan, frozenset[Plan]())
     for _ in range(MAX_ROUNDS):
-        reductions = _choose_reductions(plan, known, reduced)
+        reductions = _reduce_small_tables(plan, known, reduced)
+        if not reductions and known.lookups:
+            chosen = choose_rows(plan, reduced, known.lookups | known.readable)
+            if chosen is not None:
+                plan, rows = chosen
+                reduced |= rows
+                continue
+        reductions = reductions or _choose_reductions(plan, known, reduced)
         if not reductions:
             break
         plan = _replace_scans(plan, reductions)
         reduced |= {reduction.rows for reduction in reductions}
     return plan
+
+
+def _reduce_small_tables(plan: Plan, known: RelationFacts, reduced: frozenset[Plan]) -> list[Reduction]:
+    """The small tables that are filtered, or joined with what filters have left: they choose others' rows."""
+    if not known.lookups:
+        return []
+    inside = {_reduced_scan(rows) for rows in reduced if not isinstance(leaf_of(rows), Delta)}
+    conditions = conditions_of_leaves(plan)
+    asked = demands(plan, KeyBounds(plan, reduced), reduced)
+    found: list[Reduction] = []
+    for scan, demand in asked.items():
+        if not isinstance(scan, Scan) or scan.table not in known.readable or scan in inside:
+            continue
+        columns = dict(scan.columns)
+        bounds = {columns[name]: bound for name, bound in demand.items() if bound.is_of_tables_alone}
+        if bounds or conditions[scan]:
+            own = tuple(sorted(conditions[scan], key=scalar_text))
+            found.append(Reduction(scan.table, tuple(sorted(bounds.items())), (scan,), scan.at, own))
+    return found
 
 
 def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozenset[Plan]]:
@@ -88,17 +116,17 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
 def _with_own_names(part: Plan) -> Plan:
     """A look-up whose scan has names that no other scan has."""
     if isinstance(part, Scan):
-        return replace(part, columns=tuple((COLUMN + name, own) for name, own in part.columns))
+        return replace(part, columns=tuple((FOUND + name, own) for name, own in part.columns))
     if isinstance(part, Filter):
-        names = {name: COLUMN + name for name in part.names}
+        names = {name: FOUND + name for name in part.names}
         return Filter(_with_own_names(part.input), rename_refs(part.condition, names))
     assert isinstance(part, Join), "a look-up is a table, joined with keys"
-    names = {name: COLUMN + name for name in part.left.names}
+    names = {name: FOUND + name for name in part.left.names}
     return replace(part, left=_with_own_names(part.left), on=rename_refs(part.on, names))
 
 
 def _under_old_names(rows: Plan, scan: Scan) -> Plan:
-    return Project(rows, tuple((name, Ref(COLUMN + name)) for name in scan.names))
+    return Project(rows, tuple((name, Ref(FOUND + name)) for name in scan.names))
 
 
 def _step_bounds(before: Plan, join: Join, steps: Collection[Plan]) -> tuple[tuple[str, Bound], ...]:
@@ -122,7 +150,7 @@ def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan
     Look-ups by what steps have left come first: what they leave bounds others.
     """
     upwards = subplans(plan)
-    inside = {_reduced_scan(rows) for rows in reduced}
+    inside = {_reduced_scan(rows) for rows in reduced if not isinstance(leaf_of(rows), Delta)}
     scans = [
         part
         for part in upwards
@@ -147,7 +175,7 @@ def _most_selective_first(
 
     What is left of them tells which changed rows matter, and so which rows of other tables.
     """
-    conditions = conditions_of_scans(plan)
+    conditions = conditions_of_leaves(plan)
     few = {scan: _selectivity(conditions[scan]) for scan in scans if scan.table in known.lookups}
     best = max(few.values(), default=0)
     wanted = {scan for scan, selectivity in few.items() if selectivity == best}
@@ -213,17 +241,16 @@ class _TablesToRead:
 
 
 def _reduced_scan(rows: Plan) -> Scan:
-    while isinstance(rows, Join | Filter):
-        rows = rows.inputs[0]
-    assert isinstance(rows, Scan), "a look-up is of a table"
-    return rows
+    leaf = leaf_of(rows)
+    assert isinstance(leaf, Scan), "a look-up is of a table"
+    return leaf
 
 
 def _reductions_of(
     scans: Iterable[Scan], asked: Mapping[Plan, Demand], plan: Plan, known: RelationFacts
 ) -> list[Reduction]:
     uses = Counter(below for part in subplans(plan) for below in part.inputs)
-    conditions = conditions_of_scans(plan)
+    conditions = conditions_of_leaves(plan)
     groups: dict[tuple[str, IntervalEnd | None], list[Scan]] = {}
     for scan in scans:
         end = None if _can_subtract(scan, known) else scan.at
@@ -261,7 +288,13 @@ def _choose_columns(
     for scan in scans:
         for name, bound in asked[scan].items():
             by_column.setdefault(dict(scan.columns)[name], []).append((scan, bound))
-    best = max(by_column.items(), key=lambda item: (_count_reads(item[1], uses), item[0]), default=None)
+    # Of a large table, filters on others alone may leave too much.
+    may_lead = {
+        name: members
+        for name, members in by_column.items()
+        if not looked_up or all(bound.comes_from_changes for _, bound in members)
+    }
+    best = max(may_lead.items(), key=lambda item: (_count_reads(item[1], uses), item[0]), default=None)
     if best is None or _count_reads(best[1], uses) < (1 if looked_up else 2):
         return None
     column, members = best

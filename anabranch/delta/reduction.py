@@ -27,9 +27,7 @@ from anabranch.algebra.plan import (
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, rename_refs
 from anabranch.delta.key_bounds import Bound
 from anabranch.delta.key_sets import is_key, key_set
-from anabranch.delta.look_ups import as_changed_rows
-
-COLUMN = "__r_"
+from anabranch.delta.look_ups import FOUND, as_changed_rows
 
 
 @dataclass(frozen=True)
@@ -49,16 +47,16 @@ class Reduction:
     def rows(self) -> Plan:
         """σ(T ⋉ D), for each of the columns, with all columns that any of the scans reads."""
         own = dict.fromkeys(column for scan in self.scans for _, column in scan.columns)
-        rows: Plan = Scan(self.table, tuple((COLUMN + column, column) for column in sorted(own)), self.end)
+        rows: Plan = Scan(self.table, tuple((FOUND + column, column) for column in sorted(own)), self.end)
         for column, bound in self.bounds:
             rows = Join(
-                rows, key_set(bound.columns), "semi", is_key(COLUMN + column, null_safe=bound.null_safe)
+                rows, key_set(bound.columns), "semi", is_key(FOUND + column, null_safe=bound.null_safe)
             )
-        return self._choose_rows(rows, {column: COLUMN + column for column in own})
+        return self._choose_rows(rows, {column: FOUND + column for column in own})
 
     def rows_of(self, scan: Scan) -> Plan:
         """What stands for a scan."""
-        rows = Project(self.rows, tuple((name, Ref(COLUMN + column)) for name, column in scan.columns))
+        rows = Project(self.rows, tuple((name, Ref(FOUND + column)) for name, column in scan.columns))
         if scan.at is self.end:
             return rows
         names = {column: name for name, column in scan.columns}
@@ -84,6 +82,5 @@ class Reduction:
             changed is not None
             and (changed.table, changed.columns[name]) == (self.table, column)
             and changed.conditions <= frozenset(self.conditions)
-            and not changed.matches
             for changed, name in ((as_changed_rows(source), name) for source, name in bound.columns)
         )

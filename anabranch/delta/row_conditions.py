@@ -8,10 +8,11 @@ columns with each other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from anabranch.algebra.plan import (
     Aggregate,
+    Delta,
     Distinct,
     Filter,
     Generate,
@@ -27,7 +28,17 @@ from anabranch.algebra.plan import (
     Window,
     subplans,
 )
-from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, Verbatim, conjuncts, refs, rename_refs
+from anabranch.algebra.scalar import (
+    Call,
+    Literal,
+    Ref,
+    Scalar,
+    Verbatim,
+    all_of,
+    conjuncts,
+    refs,
+    rename_refs,
+)
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 CONSTANT_TEXT = re.compile(r"\s*(DATE|INTERVAL)\s*'[^']*'(\s+(YEAR|MONTH|DAY))?\s*", re.IGNORECASE)
@@ -39,8 +50,25 @@ NONE: Conditions = frozenset()
 
 
 def plain_conditions(condition: Scalar) -> Conditions:
-    """Those of a condition's conjuncts that can be judged from values alone."""
-    return frozenset(part for part in conjuncts(condition) if is_plain(part))
+    """What follows from a condition and can be judged from values alone."""
+    return frozenset(_implied(condition, is_plain))
+
+
+def _implied(condition: Scalar, wanted: Callable[[Scalar], bool]) -> Iterator[Scalar]:
+    """Conditions of some kind that follow from one: parts of it, and of alternatives a part of each.
+
+    >>> a, b = Call("=", (Ref("a"), Literal(1))), Call("=", (Ref("b"), Literal(2)))
+    >>> both = Call("or", (all_of((a, b)), all_of((a, Call("not", (b,))))))
+    >>> [*_implied(both, lambda part: set(refs(part)) == {"a"})] == [Call("or", (a, a))]
+    True
+    """
+    for part in conjuncts(condition):
+        if wanted(part):
+            yield part
+        elif isinstance(part, Call) and part.op == "or":
+            alternatives = [list(_implied(each, wanted)) for each in part.args]
+            if all(alternatives):
+                yield Call("or", tuple(all_of(each) for each in alternatives))
 
 
 def is_plain(condition: Scalar) -> bool:
@@ -82,8 +110,9 @@ def is_constant(scalar: Scalar) -> bool:
             return False
 
 
-def conditions_of_scans(plan: Plan) -> Mapping[Scan, Conditions]:
-    """The conditions, in a table's own columns, that hold for all rows of a scan that matter to a plan."""
+def conditions_of_leaves(plan: Plan) -> Mapping[Scan | Delta, Conditions]:
+    """The conditions, in a table's own columns, that hold for all rows of a scan, or of a change, that matter
+    to a plan."""
     upwards = subplans(plan)
     known: dict[Plan, Conditions] = {plan: NONE}
     for part in reversed(upwards):
@@ -92,7 +121,7 @@ def conditions_of_scans(plan: Plan) -> Mapping[Scan, Conditions]:
     return {
         part: frozenset(rename_refs(condition, dict(part.columns)) for condition in known[part])
         for part in upwards
-        if isinstance(part, Scan)
+        if isinstance(part, Scan | Delta)
     }
 
 
@@ -126,9 +155,11 @@ def _conditions_of_inputs(plan: Plan, conditions: Conditions) -> Iterator[tuple[
 
 
 def _renamed(conditions: Conditions, names: Mapping[str, str]) -> Conditions:
-    """Those that speak only of some columns, under the names that these have below."""
+    """What they say of some columns alone, under the names that these have below."""
     return frozenset(
-        rename_refs(condition, names) for condition in conditions if set(refs(condition)) <= set(names)
+        rename_refs(part, names)
+        for condition in conditions
+        for part in _implied(condition, lambda part: set(refs(part)) <= set(names))
     )
 
 

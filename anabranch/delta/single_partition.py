@@ -55,6 +55,8 @@ class RelationFacts:
     """Whether finding rows takes reading a table from end to end, as an engine does, not a look-up."""
     lookups: frozenset[str] = frozenset()
     """Tables of which rows with known keys are looked up first, and handed to the engine."""
+    readable: frozenset[str] = frozenset()
+    """Small tables whose rows can be read without an engine."""
 
 
 NOTHING = RelationFacts(few=False, changes=False)

@@ -33,9 +33,8 @@ class LiveRows:
         self._warehouse = warehouse
         self._deleted = DeletedPositions(warehouse)
 
-    def read_unchecked(self, file: FileWithDeletes) -> pa.Table:
-        """A file's live rows."""
-        rows = read_file(self._warehouse, file.path)
+    def without_deleted(self, rows: pa.Table, file: FileWithDeletes) -> pa.Table:
+        """A file's live rows, of all its rows in order."""
         return drop_positions(rows, self._deleted.read_positions(file)) if file.deletes else rows
 
     def count(self, file: FileWithDeletes) -> int:

@@ -29,23 +29,45 @@ def read_small_change(
     paths = [*(file.path for file in (*signed.plus, *signed.minus)), *signed.weighted]
     if not is_comparable(declared) or any(pa.types.is_time(field.type) for field in declared):
         return None
-    if sum(warehouse.read_size(path) for path in paths) > (SMALL_BYTES if most is None else most):
+    if not paths or sum(warehouse.read_size(path) for path in paths) > (
+        SMALL_BYTES if most is None else most
+    ):
         return None
-    parts: list[pa.Table] = []
-    weights: list[np.ndarray] = []
+    return _net_rows(*_read_weighted_rows(warehouse, signed, declared))
+
+
+def read_changed_rows(warehouse: Warehouse, signed: SignedFiles, schema: Schema, *, net: bool) -> pa.Table:
+    """The rows of a change with their weights in `__weight`; `net`: equal ones are added up."""
+    rows, weights = _read_weighted_rows(warehouse, signed, to_arrow(schema))
+    if net and is_comparable(rows.schema):
+        return _net_rows(rows, weights)
+    return rows.append_column(WEIGHT, pa.array(weights, pa.int64()))
+
+
+def _read_weighted_rows(
+    warehouse: Warehouse, signed: SignedFiles, declared: pa.Schema
+) -> tuple[pa.Table, np.ndarray]:
+    """All rows of a change, and the weight of each."""
+    parts: list[pa.Table] = [declared.empty_table()]
+    weights: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
     live = LiveRows(warehouse)
     # A file may be in both lists, with other position deletes.
     for files, weight in ((signed.plus, 1), (signed.minus, -1)):
         for file in files:
-            parts.append(to_declared_columns(live.read_unchecked(file), declared))
-            weights.append(np.full(parts[-1].num_rows, weight, dtype=np.int64))
+            rows = live.without_deleted(_read_columns(warehouse, file.path, declared.names), file)
+            parts.append(to_declared_columns(rows, declared))
+            weights.append(np.full(rows.num_rows, weight, dtype=np.int64))
     for path in signed.weighted:
-        found = read_file(warehouse, path)
-        parts.append(to_declared_columns(found, declared))
-        weights.append(found[WEIGHT].to_numpy().astype(np.int64))
-    if not parts:
-        return None
-    return _net_rows(pa.concat_tables(parts), np.concatenate(weights))
+        rows = _read_columns(warehouse, path, [*declared.names, WEIGHT])
+        parts.append(to_declared_columns(rows, declared))
+        weights.append(rows[WEIGHT].to_numpy().astype(np.int64))
+    return pa.concat_tables(parts), np.concatenate(weights)
+
+
+def _read_columns(warehouse: Warehouse, path: str, names: list[str]) -> pa.Table:
+    """Some columns of a file; all, where it spells them in another way or lacks some."""
+    rows = read_file(warehouse, path, names)
+    return read_file(warehouse, path) if set(names) - set(rows.column_names) else rows
 
 
 def read_changed_columns(warehouse: Warehouse, signed: SignedFiles, columns: Schema) -> pa.Table:
@@ -53,10 +75,7 @@ def read_changed_columns(warehouse: Warehouse, signed: SignedFiles, columns: Sch
     declared = to_arrow(columns)
     parts = [declared.empty_table()]
     for path in dict.fromkeys([*(file.path for file in (*signed.plus, *signed.minus)), *signed.weighted]):
-        found = read_file(warehouse, path, declared.names)
-        if set(declared.names) - set(found.column_names):  # spelled in another way, or added later
-            found = read_file(warehouse, path)
-        parts.append(to_declared_columns(found, declared))
+        parts.append(to_declared_columns(_read_columns(warehouse, path, declared.names), declared))
     return pa.concat_tables(parts)
 
 

@@ -143,16 +143,19 @@ def _maintain_table(
     change = (kept.maintained, changed)
     known = replace(known, scans=change not in context.large_fetches)
     if change not in context.large_lookups:
-        known = replace(known, lookups=sources.tables_to_look_up(kept.reads, known))
+        lookups, readable = sources.tables_to_look_up(kept.reads, known), frozenset[str]()
+        if lookups:
+            readable = sources.tables_to_read(kept.reads, known)
+        known = replace(known, lookups=lookups, readable=readable)
     while True:
         try:
             return _compute_and_apply(context, kept, table, sources, changed, known)
         except TooManyRows:
             _remember(context.large_lookups, change)
-            known = replace(known, lookups=frozenset())
+            known = replace(known, lookups=frozenset(), readable=frozenset())
         except _TooManyRowsFetched:
             _remember(context.large_fetches, change)
-            known = replace(known, scans=False, lookups=frozenset())
+            known = replace(known, scans=False, lookups=frozenset(), readable=frozenset())
         except EngineMemory:
             if not known.few:
                 raise
@@ -178,7 +181,9 @@ def _compute_and_apply(
     if not statements:
         return RowCounts()
     if known.few:
-        plan = change_plan(kept.maintained, changed, replace(known, scans=False, lookups=frozenset()))
+        plan = change_plan(
+            kept.maintained, changed, replace(known, scans=False, lookups=frozenset(), readable=frozenset())
+        )
         asked = sum(statement.rendered is not None for statement in statements)
         with collector_waits():
             here = computed_here(plan, table, sources, known, questions=2 * asked)

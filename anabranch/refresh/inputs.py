@@ -28,6 +28,7 @@ from anabranch.iceberg.small_changes import (
     HELD_BYTES,
     count_net_rows,
     read_changed_columns,
+    read_changed_rows,
     read_small_change,
 )
 from anabranch.names import WEIGHT, TableName
@@ -254,6 +255,14 @@ class Sources:
         narrow = Schema(tuple(each for each in schema if each.name in columns))
         return read_changed_columns(self.context.warehouse, SignedFiles.from_change_files(files), narrow)
 
+    def read_changed_rows(self, table: str, columns: Collection[str]) -> Any:
+        """The same rows with their weights; equal ones are added up where rows may cancel."""
+        files, schema = self._change_files(TableName.parse(table))
+        check_files(self.context.warehouse, files)
+        narrow = Schema(tuple(each for each in schema if each.name in columns))
+        signed = SignedFiles.from_change_files(files)
+        return read_changed_rows(self.context.warehouse, signed, narrow, net=may_cancel(files))
+
     def tables_to_look_up(self, read: frozenset[TableName], known: RelationFacts) -> frozenset[str]:
         """The tables whose rows are looked up before the engine is asked: large ones, for small changes."""
         if not known.few or not self.context.lookup_bytes:
@@ -262,6 +271,14 @@ class Sources:
             str(name)
             for name in read
             if str(name) not in known.tables and name not in self.computed and self._is_plain(name)
+        )
+
+    def tables_to_read(self, read: frozenset[TableName], known: RelationFacts) -> frozenset[str]:
+        """The small tables whose rows can be read before the engine is asked."""
+        return frozenset(
+            str(name)
+            for name in read
+            if str(name) in known.tables and name not in self.computed and self._is_plain(name)
         )
 
     def _is_plain(self, name: TableName) -> bool:

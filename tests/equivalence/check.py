@@ -15,7 +15,7 @@ from anabranch.algebra.plan import Aggregate, Delta, Filter, Plan, Project, Scan
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta import differentiate
 from anabranch.delta.hidden_state import ALWAYS, AUTO, HiddenState, split_hidden_state
-from anabranch.delta.look_ups import key_sources
+from anabranch.delta.look_ups import as_chosen_rows, key_sources
 from anabranch.delta.maintenance_plan import plan_maintenance
 from anabranch.delta.materialise import Steps, materialise_shared
 from anabranch.delta.simplify import simplify
@@ -38,6 +38,9 @@ class Mismatch:
     expected: ZSet
     found: ZSet
 
+
+WAYS = ("by rules", "by scans", "by look-ups", "by look-ups and small tables")
+"""How rows that a change meets are found."""
 
 Finding = tuple[str, ZSet, ZSet]
 """What was checked, what it should be, what it is."""
@@ -95,7 +98,7 @@ class Kept:
         seen = replace(tables, stored_columns=self.root.columns, stored=self.rows)
         expected = evaluate(self.root.stored, tables)
         what, found = "root", plus(self.rows, evaluate(self.root.change, seen))
-        for way in ("by rules", "by scans", "by look-ups"):
+        for way in WAYS:
             if found == dict(expected):
                 plan, steps = self.smaller(changed_tables(tables), way)
                 what = f"{'root in steps' if in_steps else 'simplified root'}, {way}"
@@ -111,8 +114,13 @@ class Kept:
         key = (changed, way)
         if key not in self._known:
             exact = all_exact(self.root.change)
-            lookups = frozenset(table for table, _ in exact.exact) if way == "by look-ups" else frozenset()
-            known = replace(exact, scans=way != "by rules", lookups=lookups)
+            tables = sorted({table for table, _ in exact.exact})
+            lookups = frozenset(tables) if "look-ups" in way else frozenset()
+            # Every second table is small, or as large as others and cheap to read.
+            readable = frozenset(tables[::2]) if "small" in way else frozenset()
+            small = frozenset(tables[::4]) if "small" in way else frozenset()
+            lookups -= small
+            known = replace(exact, scans=way != "by rules", lookups=lookups, readable=readable, tables=small)
             plan = simplify(self.root.change, changed=changed, known=known, origins=self.root.origins)
             self._known[key] = plan, materialise_shared(plan, long=SHORT, lookups=lookups)
         return self._known[key]
@@ -159,12 +167,16 @@ def _run(steps: Steps, tables: Tables, *, loosely: bool = False) -> ZSet:
         if leaf.name in steps.looked_up and key_sources(plan) is not None:
             # Keys are read from files in which rows may cancel: there may be more of them.
             done[leaf.name] = {**done[leaf.name], (None,): 1, (0,): 1, (2,): 1}
-        elif leaf.name in steps.looked_up and isinstance(plan, Filter) and loosely:
-            # Conditions are judged as far as that is exact: other rows may pass.
-            done[leaf.name] = evaluate(plan.input, replace(tables, cuts=done))
+        elif leaf.name in steps.looked_up and loosely and _judges_loosely(plan):
+            done[leaf.name] = evaluate(plan.inputs[0], replace(tables, cuts=done))
         if not leaf.weighted and any(weight < 0 for weight in done[leaf.name].values()):
             raise NegativeWeight(leaf.name)
     return evaluate(steps.last, replace(tables, cuts=done))
+
+
+def _judges_loosely(plan: Plan) -> bool:
+    """Whether other rows may pass: conditions, and keys of rows at hand, are judged as far as is exact."""
+    return isinstance(plan, Filter) or as_chosen_rows(plan) is not None
 
 
 def check_seed(seed: int, *, depth: int = 4, rounds: int = 10) -> tuple[Plan, Mismatch | None]:

@@ -66,7 +66,7 @@ from anabranch.delta import (
     since_from_until,
 )
 from anabranch.delta.interval_ends import at_since, at_until
-from anabranch.delta.row_conditions import conditions_of_scans
+from anabranch.delta.row_conditions import conditions_of_leaves
 from anabranch.delta.small_subplans import IsSmall, equalities
 
 
@@ -507,7 +507,7 @@ def _conditions_of_any_reader(found: Any) -> frozenset[Scalar]:
 
 def _conditions_of_every_reader(query: Plan) -> Any:
     found: dict[str, set[Scalar]] = {}
-    for scan, conditions in conditions_of_scans(query).items():
+    for scan, conditions in conditions_of_leaves(query).items():
         found.setdefault(scan.table, set()).update(conditions)
     return {table: tuple(sorted(conditions, key=scalar_text)) for table, conditions in found.items()}
 

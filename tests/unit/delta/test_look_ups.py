@@ -61,7 +61,7 @@ def test_a_table_is_looked_up_by_all_columns_whose_keys_are_known() -> None:
     both = all_of((on("a_k", "b_k"), on("a_v", "b_v")))
     found = steps(Join(A, B, "inner", both), "a")
     (look_up,) = [one for _, plan in found.before if (one := as_look_up(plan)) is not None]
-    assert {column.name for column in look_up.columns} == {"__r_k", "__r_v"}
+    assert {column.name for column in look_up.keys} == {"__r_k", "__r_v"}
 
 
 def test_keys_are_computed_before_the_rows_that_have_them() -> None:
@@ -102,7 +102,7 @@ def test_keys_of_a_step_are_looked_up_rather_than_those_of_the_change_it_came_fr
     of_c = [one for plan in by_name.values() if (one := as_look_up(plan)) and one.scan.table == "c"]
     assert of_c
     for look_up in of_c:
-        (column,) = look_up.columns
+        (column,) = look_up.keys
         assert isinstance(column.keys, Materialised)
         sources = key_sources(by_name[column.keys.name])
         assert sources is not None
