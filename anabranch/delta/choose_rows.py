@@ -9,49 +9,122 @@ filtered table stays: more rows may be chosen than it asks for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from anabranch.algebra.plan import Delta, Filter, Join, Plan, Project, Scan, subplans
-from anabranch.algebra.plan_text import scalar_text
-from anabranch.algebra.scalar import Ref, all_of, rename_refs
+from anabranch.algebra.plan import Delta, Filter, Join, Net, Plan, Project, Rows, subplans
+from anabranch.algebra.plan_text import plan_text, scalar_text
+from anabranch.algebra.scalar import Ref, all_of, conjuncts, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.filters_behind import add_filters
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, columns_read, come_from_changes, demands
 from anabranch.delta.key_sets import is_key, key_set
-from anabranch.delta.look_ups import CHOSEN, FOUND
-from anabranch.delta.row_conditions import Conditions, conditions_of_leaves
+from anabranch.delta.look_ups import CHOSEN, FOUND, as_look_up, is_bound
+from anabranch.delta.row_conditions import NONE, Conditions, conditions_of_leaves, selectivity
 
 
 def choose_rows(
     plan: Plan, reduced: frozenset[Plan], tables: Collection[str]
 ) -> tuple[Plan, frozenset[Plan]] | None:
-    """The plan with rows at hand chosen by all filters that are known to matter, and what was chosen.
+    """The plan with rows at hand chosen by all filters that are known to matter, and what is looked up or
+    chosen then.
 
     `reduced`: rows that are looked up or chosen already. `tables`: those whose changed rows can be read.
     None if there is nothing to choose by.
     """
-    asked = demands(plan, KeyBounds(plan, reduced), reduced)
+    # What bounds ask for is computed once, for what is chosen and for what chooses: it stays as it is.
+    ends = reduced | {part.right for part in subplans(plan) if isinstance(part, Join) and is_bound(part)}
+    asked = demands(plan, KeyBounds(plan, reduced), ends)
     conditions, read = conditions_of_leaves(plan), columns_read(plan)
+    wanted = {rows: by for rows, demand in asked.items() if (by := _filtered_bounds(rows, demand))}
+    # One after the other: the rows that one leaves may be the keys of the next.
+    if narrow := _look_ups_to_narrow(wanted, reduced):
+        rows = min(narrow, key=lambda rows: (selectivity(_conditions_of(rows)), plan_text(rows)))
+        found = _narrow_look_up(rows, wanted[rows])
+        return _replace_rows(plan, {rows: found}, ends), reduced - {rows} | {found}
+    if net := [rows for rows in wanted if isinstance(rows, Rows)]:
+        rows = max(net, key=lambda rows: (_selectivity_of_keys(wanted[rows]), plan_text(rows)))
+        # What is taken away inside must be taken away from rows that are there.
+        bounded = replace(rows, input=Net(_with_keys(_weighted_input(rows), wanted[rows])))
+        return _replace_rows(plan, {rows: bounded}, ends), reduced
     replaced: dict[Plan, Plan] = {}
-    chosen: set[Plan] = set()
-    for rows, demand in asked.items():
-        if not (isinstance(rows, Delta) and rows.table in tables) and not (
-            rows in reduced and come_from_changes(rows)
-        ):
-            continue
-        by = _filtered_bounds(rows, demand)
-        if not by:
-            continue
-        source = _rename_source(rows, read, conditions)
-        names = dict(zip(rows.names, _names_in_source(rows, source), strict=True))
-        for name, bound in sorted(by.items()):
-            source = Join(
-                source, key_set(bound.columns), "semi", is_key(names[name], null_safe=bound.null_safe)
-            )
-        chosen.add(source)
-        own = tuple((name, Ref(names[name])) for name in rows.names)
-        replaced[rows] = source if source.names == rows.names else Project(source, own)
-    return (_replace_rows(plan, replaced, reduced), frozenset(chosen)) if replaced else None
+    chosen = set(reduced)
+    for rows, by in wanted.items():
+        if rows in reduced and come_from_changes(rows):
+            replaced[rows] = _choose_from(rows, by, chosen)
+        elif isinstance(rows, Delta) and rows.table in tables:
+            replaced[rows] = _choose_changed_rows(rows, by, read[rows.table], conditions[rows], chosen)
+    return (_replace_rows(plan, replaced, ends), frozenset(chosen)) if replaced else None
+
+
+def _look_ups_to_narrow(wanted: Mapping[Plan, Mapping[str, Bound]], reduced: Collection[Plan]) -> list[Plan]:
+    """The look-ups that can ask for more keys: those whose rows are no keys of others."""
+    keys = {below for rows in reduced for below in subplans(rows) if below is not rows}
+    return [
+        rows
+        for rows, by in wanted.items()
+        if rows in reduced
+        and come_from_changes(rows)
+        and as_look_up(rows, reduced) is not None
+        and rows not in keys
+        and not any(rows in subplans(source) for bound in by.values() for source, _ in bound.columns)
+    ]
+
+
+def _selectivity_of_keys(by: Mapping[str, Bound]) -> int:
+    return max(
+        min(selectivity(_conditions_of(source)) for source, _ in bound.columns) for bound in by.values()
+    )
+
+
+def _conditions_of(rows: Plan) -> Conditions:
+    return frozenset(conjuncts(rows.condition)) if isinstance(rows, Filter) else NONE
+
+
+def _weighted_input(rows: Rows) -> Plan:
+    return rows.input.input if isinstance(rows.input, Net) else rows.input
+
+
+def _with_keys(rows: Plan, by: Mapping[str, Bound]) -> Plan:
+    for name, bound in sorted(by.items()):
+        rows = Join(rows, key_set(bound.columns), "semi", is_key(name, null_safe=bound.null_safe))
+    return rows
+
+
+def _narrow_look_up(rows: Plan, by: Mapping[str, Bound]) -> Plan:
+    """A look-up by more keys."""
+    if isinstance(rows, Filter):
+        return replace(rows, input=_with_keys(rows.input, by))
+    return _with_keys(rows, by)
+
+
+def _choose_from(rows: Plan, by: Mapping[str, Bound], chosen: set[Plan]) -> Plan:
+    """Rows that were looked up or chosen, those of them that have the keys."""
+    if rows.names[0].startswith(CHOSEN):
+        found = _with_keys(rows, by)
+        chosen.add(found)
+        return found
+    names = {name: CHOSEN + name.removeprefix(FOUND) for name in rows.names}
+    renamed = Project(rows, tuple((new, Ref(name)) for name, new in names.items()))
+    found = _with_keys(renamed, {names[name]: bound for name, bound in by.items()})
+    chosen.add(found)
+    return Project(found, tuple((name, Ref(new)) for name, new in names.items()))
+
+
+def _choose_changed_rows(
+    rows: Delta, by: Mapping[str, Bound], read: Iterable[str], conditions: Conditions, chosen: set[Plan]
+) -> Plan:
+    """The rows of a change, in all columns that are read of it, that meet conditions and have the keys."""
+    names = {column: CHOSEN + column for column in read}
+    whole: Plan = Delta(rows.table, tuple((new, column) for column, new in names.items()))
+    own = [rename_refs(one, names) for one in sorted(conditions, key=scalar_text)]
+    columns = dict(rows.columns)
+    found = _with_keys(
+        Filter(whole, all_of(own)) if own else whole,
+        {names[columns[name]]: bound for name, bound in by.items()},
+    )
+    chosen.add(found)
+    return Project(found, tuple((name, Ref(names[column])) for name, column in rows.columns))
 
 
 def _filtered_bounds(rows: Plan, demand: Demand) -> dict[str, Bound]:
@@ -63,36 +136,13 @@ def _filtered_bounds(rows: Plan, demand: Demand) -> dict[str, Bound]:
     }
 
 
-def _rename_source(
-    rows: Plan, read: Mapping[str, list[str]], conditions: Mapping[Scan | Delta, Conditions]
-) -> Plan:
-    """Rows under names that only chosen rows have: of a change, all columns that are read."""
-    if rows.names[0].startswith(CHOSEN):
-        return rows
-    if not isinstance(rows, Delta):
-        return Project(rows, tuple((CHOSEN + name.removeprefix(FOUND), Ref(name)) for name in rows.names))
-    whole = Delta(rows.table, tuple((CHOSEN + column, column) for column in read[rows.table]))
-    names = {column: CHOSEN + column for column in read[rows.table]}
-    own = [rename_refs(one, names) for one in sorted(conditions[rows], key=scalar_text)]
-    return Filter(whole, all_of(own)) if own else whole
-
-
-def _names_in_source(rows: Plan, source: Plan) -> list[str]:
-    """What each column of some rows is called where they are chosen."""
-    if source is rows:
-        return list(rows.names)
-    if isinstance(rows, Delta):
-        return [CHOSEN + column for _, column in rows.columns]
-    return [CHOSEN + name.removeprefix(FOUND) for name in rows.names]
-
-
-def _replace_rows(plan: Plan, replaced: Mapping[Plan, Plan], reduced: Collection[Plan]) -> Plan:
-    """A plan with some rows replaced; what is looked up or chosen already is left as it is inside."""
+def _replace_rows(plan: Plan, replaced: Mapping[Plan, Plan], ends: Collection[Plan]) -> Plan:
+    """A plan with some rows replaced, but not below some ends."""
     done: dict[Plan, Plan] = {}
     for part in subplans(plan):
         if part in replaced:
             done[part] = replaced[part]
-        elif part in reduced:
+        elif part in ends:
             done[part] = part
         else:
             done[part] = map_inputs(part, lambda below: done[below])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +14,7 @@ from anabranch.algebra.plan import (
     Net,
     Plan,
     Project,
+    Rows,
     Scan,
     Support,
     UnionAll,
@@ -59,7 +60,7 @@ def filters_behind(plan: Plan) -> Filters:
             return (
                 filters_behind(left) | keys | ({KeyFilter(scalar_text(on), right)} if keys else frozenset())
             )
-        case Project(source) | Support(source) | Net(source) | Distinct(source):
+        case Project(source) | Support(source) | Net(source) | Distinct(source) | Rows(source):
             return filters_behind(source)
         case UnionAll(parts):
             return frozenset.intersection(*map(filters_behind, parts))
@@ -78,12 +79,25 @@ def add_filters(sources: Iterable[Plan], rows: Plan) -> bool:
     """Whether all of some sources of keys have passed a filter that some rows haven't, and that doesn't come
     from these.
     """
-    leaf = leaf_of(rows)
+    own = list(_leaves(rows))
     common = frozenset.intersection(*(filters_behind(source) for source in sources))
     return any(
-        isinstance(one, TableFilter) or not any(_is_same_relation(leaf, part) for part in subplans(one.keys))
+        isinstance(one, TableFilter)
+        or not any(_is_same_relation(leaf, part) for leaf in own for part in subplans(one.keys))
         for one in common - filters_behind(rows)
     )
+
+
+def _leaves(rows: Plan) -> Iterator[Plan]:
+    """The tables and changes that rows are of, not those that keys come from."""
+    match rows:
+        case Scan() | Delta():
+            yield rows
+        case Join(left, _, "semi"):
+            yield from _leaves(left)
+        case _:
+            for below in rows.inputs:
+                yield from _leaves(below)
 
 
 def _is_same_relation(one: Plan, other: Plan) -> bool:

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from anabranch.algebra.plan import Distinct, Plan, Project, Scan, Support, UnionAll
 from anabranch.algebra.plan_text import plan_text
 from anabranch.algebra.scalar import Call, Ref
-from anabranch.delta.look_ups import as_changed_rows, as_look_up
-
-KEY = "__d"
+from anabranch.delta.look_ups import KEY, as_changed_rows, as_look_up
 
 SourceColumn = tuple[Plan, str]
 """A small relation, and one of its columns."""

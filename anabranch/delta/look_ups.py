@@ -31,6 +31,8 @@ from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, rename_refs
 from anabranch.delta.row_conditions import NONE, Conditions
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
+KEY = "__d"
+"""The column of keys that bounds ask for."""
 FOUND = "__r_"
 """Columns of look-ups that bounds ask for have names that begin so, and no others have."""
 CHOSEN = "__q_"
@@ -93,6 +95,11 @@ def _key_column(on: Scalar, keys: Plan, steps: Collection[Plan]) -> KeyColumn | 
             return KeyColumn(name, keys, op == "<=>")
         case _:
             return None
+
+
+def is_bound(join: Join) -> bool:
+    """Whether a semi join keeps the rows that have one of the keys that a bound asks for."""
+    return join.kind == "semi" and join.right.names == (KEY,)
 
 
 def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
@@ -217,6 +224,11 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
     # By several columns and conditions, only all of them together are one look-up.
     inner = {part.inputs[0] for part, one in found.items() if isinstance(one, LookUp)}
     chosen = _with_keys({part: one for part, one in found.items() if part not in inner})
+    chosen |= {
+        part.right
+        for part in upwards
+        if isinstance(part, Join) and is_bound(part) and _is_key_set(part.right, steps)
+    }
     sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
     return chosen, {source for source in sources - chosen if not _is_at_hand(source, chosen)}
 

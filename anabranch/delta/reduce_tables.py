@@ -23,14 +23,14 @@ from functools import reduce
 
 from anabranch.algebra.plan import Delta, Filter, IntervalEnd, Join, Plan, Project, Scan, subplans
 from anabranch.algebra.plan_text import scalar_text
-from anabranch.algebra.scalar import Call, Ref, rename_refs
+from anabranch.algebra.scalar import Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.choose_rows import choose_rows
 from anabranch.delta.filters_behind import leaf_of
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
 from anabranch.delta.look_ups import FOUND, choose_look_ups, key_column_parts, keys_of
 from anabranch.delta.reduction import Reduction
-from anabranch.delta.row_conditions import Conditions, conditions_of_leaves
+from anabranch.delta.row_conditions import Conditions, conditions_of_leaves, selectivity
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
@@ -49,8 +49,7 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
         if not reductions and known.lookups:
             chosen = choose_rows(plan, reduced, known.lookups | known.readable)
             if chosen is not None:
-                plan, rows = chosen
-                reduced |= rows
+                plan, reduced = chosen
                 continue
         reductions = reductions or _choose_reductions(plan, known, reduced)
         if not reductions:
@@ -176,7 +175,7 @@ def _most_selective_first(
     What is left of them tells which changed rows matter, and so which rows of other tables.
     """
     conditions = conditions_of_leaves(plan)
-    few = {scan: _selectivity(conditions[scan]) for scan in scans if scan.table in known.lookups}
+    few = {scan: selectivity(conditions[scan]) for scan in scans if scan.table in known.lookups}
     best = max(few.values(), default=0)
     wanted = {scan for scan, selectivity in few.items() if selectivity == best}
     if not best:
@@ -189,13 +188,6 @@ def _most_selective_first(
         if any(asked.get(scan) for scan in wanted):
             return [reduction]
     return found
-
-
-def _selectivity(conditions: Conditions) -> int:
-    """How few rows conditions may leave: 2 where a column has some values, 1 where it is in a range."""
-    if any(isinstance(part, Call) and part.op in ("=", "in", "like") for part in conditions):
-        return 2
-    return 1 if conditions else 0
 
 
 def _has_step(demand: Demand, steps: Collection[Plan]) -> bool:

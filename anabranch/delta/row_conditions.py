@@ -110,6 +110,14 @@ def is_constant(scalar: Scalar) -> bool:
             return False
 
 
+def selectivity(conditions: Conditions) -> int:
+    """How few rows conditions may leave: 2 where a column has some values, 1 where it is in a range."""
+    compared = [part for part in conditions if isinstance(part, Call)]
+    if any(part.op in ("=", "in", "like") for part in compared):
+        return 2
+    return int(any(not all(isinstance(arg, Ref) for arg in part.args) for part in compared))
+
+
 def conditions_of_leaves(plan: Plan) -> Mapping[Scan | Delta, Conditions]:
     """The conditions, in a table's own columns, that hold for all rows of a scan, or of a change, that matter
     to a plan."""

@@ -58,7 +58,7 @@ from anabranch.delta import (
     hidden_state,
     join_order,
     key_bounds,
-    key_sets,
+    look_ups,
     maintenance_plan,
     outer_join,
     push_semi_joins,
@@ -498,7 +498,7 @@ def _state_columns_reversed(plan: Plan) -> Plan:
 
 
 def _null_never_matters(name: str, *, null_safe: bool) -> Call:
-    return Call("=", (Ref(name), Ref(key_sets.KEY)))
+    return Call("=", (Ref(name), Ref(look_ups.KEY)))
 
 
 def _conditions_of_any_reader(found: Any) -> frozenset[Scalar]:

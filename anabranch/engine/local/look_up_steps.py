@@ -48,11 +48,21 @@ def look_up_step(plan: Plan, sources: Sources, steps: Mapping[str, Any], most: i
     found = as_look_up(plan)
     assert found is not None, "only look-ups, their keys and choices are computed without an engine"
     columns = dict(found.scan.columns)
-    wanted = {columns[key.name]: _key_values(key.keys, steps, key.null_safe) for key in found.keys}
+    wanted: dict[str, pa.Array] = {}
+    for key in found.keys:
+        values, column = _key_values(key.keys, steps, key.null_safe), columns[key.name]
+        wanted[column] = _in_both(wanted[column], values) if column in wanted else values
     rows = look_up_rows(found, wanted, sources, most)
     if rows is None:
         raise TooManyRows(found.scan.table)
     return rows.rename_columns(list(plan.names))
+
+
+def _in_both(one: pa.Array, other: pa.Array) -> pa.Array:
+    """The keys that are in both of two sets; one of them, where only the engine can tell."""
+    if one.type != other.type or not is_exact(one.type):
+        return one
+    return one.filter(pc.is_in(one, value_set=other))
 
 
 def _choose_rows(chosen: ChosenRows, sources: Sources, steps: Mapping[str, Any]) -> pa.Table:
