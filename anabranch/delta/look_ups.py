@@ -189,6 +189,8 @@ def _key_parts(keys: Plan) -> list[tuple[Plan, str]] | None:
 
 def key_column_parts(keys: Plan, name: str) -> list[tuple[Plan, str]] | None:
     """What a column of a set of keys is made of: plans, and the column of each; None if it is no such set."""
+    if isinstance(keys, Support):
+        return [(keys.input.input if isinstance(keys.input, Net) else keys.input, name)]
     if not isinstance(keys, Distinct):
         return None
     parts = keys.input.parts if isinstance(keys.input, UnionAll) else (keys.input,)

@@ -86,6 +86,8 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
     look_ups, _ = choose_look_ups(plan, known.lookups)
     inner = {part.inputs[0] for part in look_ups if isinstance(part, Filter | Join)}
     steps, _ = shared_small_subplans(upwards, IsSmall(), look_ups)
+    uses = Counter(below for part in upwards for below in part.inputs)
+    conditions = conditions_of_leaves(plan)
     done: dict[Plan, Plan] = {}
     found: set[Plan] = set()
     for part in upwards:
@@ -104,9 +106,10 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
             and isinstance(made.left, Scan)
             and made.left.table in known.lookups
         ):
-            bounds = _step_bounds(part, made, steps)
+            bounds = _step_bounds(part, made, steps, shared=uses[part.inputs[0]] > 1)
             if bounds:
-                reduction = Reduction(made.left.table, bounds, (made.left,), made.left.at)
+                own = tuple(sorted(conditions[made.left], key=scalar_text))
+                reduction = Reduction(made.left.table, bounds, (made.left,), made.left.at, own)
                 found.add(reduction.rows)
                 done[part] = replace(made, left=reduction.rows_of(made.left))
     return done[plan], frozenset(found)
@@ -128,15 +131,20 @@ def _under_old_names(rows: Plan, scan: Scan) -> Plan:
     return Project(rows, tuple((name, Ref(FOUND + name)) for name in scan.names))
 
 
-def _step_bounds(before: Plan, join: Join, steps: Collection[Plan]) -> tuple[tuple[str, Bound], ...]:
-    """The columns that a semi join compares with keys of steps, and these keys."""
+def _step_bounds(
+    before: Plan, join: Join, steps: Collection[Plan], *, shared: bool
+) -> tuple[tuple[str, Bound], ...]:
+    """The columns that a semi join compares with keys of steps, and these keys; where its table is read
+    elsewhere, too (`shared`), also those that it compares with keys of changes."""
     assert isinstance(before, Join), "what was made of a join is one"
     columns = dict(join.left.columns) if isinstance(join.left, Scan) else {}
     found: dict[str, Bound] = {}
     for here, there, null_safe in equal_columns(join):
         own = key_column_parts(before.right, there.name)
         made = key_column_parts(join.right, there.name)
-        if own is None or made is None or not any(source in steps for source, _ in own):
+        if own is None or made is None:
+            continue
+        if not shared and not any(source in steps for source, _ in own):
             continue
         if all(isinstance(source, Delta) or source in steps for source, _ in own):
             found.setdefault(columns[here.name], Bound(frozenset(made), null_safe))

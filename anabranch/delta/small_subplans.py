@@ -73,6 +73,29 @@ class IsSmall(PlanPredicate):
                 return left and right
 
 
+class _OnlyChooses(PlanPredicate):
+    """Whether a plan only chooses among rows of changes and steps: no row meets several others."""
+
+    def __init__(self, steps: Set[Plan]) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def _decide(self, plan: Plan) -> bool:
+        if plan in self._steps:
+            return True
+        match plan:
+            case Delta() | Materialised() | Values():
+                return True
+            case Filter() | Project() | Negate() | Net() | Support() | Rows() | Distinct():
+                return self(plan.input)
+            case UnionAll(parts):
+                return all(self(part) for part in parts)
+            case Join(left, right, "semi" | "anti"):
+                return self(left) and self(right)
+            case _:
+                return False
+
+
 def shared_small_subplans(
     upwards: Sequence[Plan], small: IsSmall, chosen: Iterable[Plan] = (), keys: Collection[Plan] = ()
 ) -> tuple[set[Plan], set[Plan]]:
@@ -84,11 +107,13 @@ def shared_small_subplans(
     """
     steps, costly = set(chosen), set[Plan]()
     uses = _count_uses(upwards, steps, keys)
+    only_chooses = _OnlyChooses(steps)
     for part in upwards:
         if part in steps:
             continue
         if isinstance(part, COSTLY) or any(below in costly for below in part.inputs):
-            if uses[part] > 1 and small(part):
+            # To choose among rows at hand twice costs less than a statement.
+            if uses[part] > 1 and small(part) and not (uses[part] == 2 and only_chooses(part)):
                 steps.add(part)
             else:
                 costly.add(part)
