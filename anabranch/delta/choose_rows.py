@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from anabranch.algebra.plan import Delta, Filter, Join, Net, Plan, Project, Rows, subplans
+from anabranch.algebra.plan import Delta, Filter, Join, Net, Plan, Project, Rows, Scan, subplans
 from anabranch.algebra.plan_text import plan_text, scalar_text
 from anabranch.algebra.scalar import Ref, all_of, conjuncts, rename_refs
 from anabranch.algebra.transform import map_inputs
-from anabranch.delta.filters_behind import add_filters
+from anabranch.delta.filters_behind import add_filters, leaves_of
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, columns_read, come_from_changes, demands
 from anabranch.delta.key_sets import is_key, key_set
 from anabranch.delta.look_ups import CHOSEN, FOUND, as_look_up, is_bound
@@ -24,12 +24,13 @@ from anabranch.delta.row_conditions import NONE, Conditions, conditions_of_leave
 
 
 def choose_rows(
-    plan: Plan, reduced: frozenset[Plan], tables: Collection[str]
+    plan: Plan, reduced: frozenset[Plan], tables: Collection[str], *, of_tables: bool = False
 ) -> tuple[Plan, frozenset[Plan]] | None:
     """The plan with rows at hand chosen by all filters that are known to matter, and what is looked up or
     chosen then.
 
     `reduced`: rows that are looked up or chosen already. `tables`: those whose changed rows can be read.
+    `of_tables`: of rows, too, that no change had a part in; these choose others before they are chosen from.
     None if there is nothing to choose by.
     """
     # What bounds ask for is computed once, for what is chosen and for what chooses: it stays as it is.
@@ -42,7 +43,8 @@ def choose_rows(
         rows = min(narrow, key=lambda rows: (selectivity(_conditions_of(rows)), plan_text(rows)))
         found = _narrow_look_up(rows, wanted[rows])
         return _replace_rows(plan, {rows: found}, ends), reduced - {rows} | {found}
-    if net := [rows for rows in wanted if isinstance(rows, Rows)]:
+    net = [rows for rows in wanted if isinstance(rows, Rows) and _gains_by(rows, wanted[rows], conditions)]
+    if net:
         rows = max(net, key=lambda rows: (_selectivity_of_keys(wanted[rows]), plan_text(rows)))
         # What is taken away inside must be taken away from rows that are there.
         bounded = replace(rows, input=Net(_with_keys(_weighted_input(rows), wanted[rows])))
@@ -50,7 +52,7 @@ def choose_rows(
     replaced: dict[Plan, Plan] = {}
     chosen = set(reduced)
     for rows, by in wanted.items():
-        if rows in reduced and come_from_changes(rows):
+        if rows in reduced and (of_tables or come_from_changes(rows)):
             replaced[rows] = _choose_from(rows, by, chosen)
         elif isinstance(rows, Delta) and rows.table in tables:
             replaced[rows] = _choose_changed_rows(rows, by, read[rows.table], conditions[rows], chosen)
@@ -69,6 +71,12 @@ def _look_ups_to_narrow(wanted: Mapping[Plan, Mapping[str, Bound]], reduced: Col
         and rows not in keys
         and not any(rows in subplans(source) for bound in by.values() for source, _ in bound.columns)
     ]
+
+
+def _gains_by(rows: Rows, by: Mapping[str, Bound], conditions: Mapping[Scan | Delta, Conditions]) -> bool:
+    """Whether keys leave fewer rows than the conditions that these meet anyway: they cost a join."""
+    own = [conditions[leaf] for leaf in leaves_of(rows) if isinstance(leaf, Scan | Delta)]
+    return _selectivity_of_keys(by) >= max(map(selectivity, own), default=0)
 
 
 def _selectivity_of_keys(by: Mapping[str, Bound]) -> int:

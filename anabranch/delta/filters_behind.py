@@ -79,7 +79,7 @@ def add_filters(sources: Iterable[Plan], rows: Plan) -> bool:
     """Whether all of some sources of keys have passed a filter that some rows haven't, and that doesn't come
     from these.
     """
-    own = list(_leaves(rows))
+    own = list(leaves_of(rows))
     common = frozenset.intersection(*(filters_behind(source) for source in sources))
     return any(
         isinstance(one, TableFilter)
@@ -88,16 +88,16 @@ def add_filters(sources: Iterable[Plan], rows: Plan) -> bool:
     )
 
 
-def _leaves(rows: Plan) -> Iterator[Plan]:
+def leaves_of(rows: Plan) -> Iterator[Plan]:
     """The tables and changes that rows are of, not those that keys come from."""
     match rows:
         case Scan() | Delta():
             yield rows
         case Join(left, _, "semi"):
-            yield from _leaves(left)
+            yield from leaves_of(left)
         case _:
             for below in rows.inputs:
-                yield from _leaves(below)
+                yield from leaves_of(below)
 
 
 def _is_same_relation(one: Plan, other: Plan) -> bool:

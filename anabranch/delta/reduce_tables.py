@@ -54,6 +54,9 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
         reductions = reductions or _choose_reductions(plan, known, reduced)
         if not reductions:
             break
+    if known.lookups:
+        chosen = choose_rows(plan, reduced, known.lookups | known.readable, of_tables=True)
+        plan = plan if chosen is None else chosen[0]
         plan = _replace_scans(plan, reductions)
         reduced |= {reduction.rows for reduction in reductions}
     return plan
@@ -72,7 +75,7 @@ def _reduce_small_tables(plan: Plan, known: RelationFacts, reduced: frozenset[Pl
             continue
         columns = dict(scan.columns)
         bounds = {columns[name]: bound for name, bound in demand.items() if bound.is_of_tables_alone}
-        if bounds or conditions[scan]:
+        if bounds or selectivity(conditions[scan]) >= (1 if scan.table in known.tables else 2):
             own = tuple(sorted(conditions[scan], key=scalar_text))
             found.append(Reduction(scan.table, tuple(sorted(bounds.items())), (scan,), scan.at, own))
     return found

@@ -56,7 +56,7 @@ class RelationFacts:
     lookups: frozenset[str] = frozenset()
     """Tables of which rows with known keys are looked up first, and handed to the engine."""
     readable: frozenset[str] = frozenset()
-    """Small tables whose rows can be read without an engine."""
+    """Tables of which whole columns can be read without an engine, being no larger than the changes."""
 
 
 NOTHING = RelationFacts(few=False, changes=False)

@@ -145,7 +145,7 @@ def _maintain_table(
     if change not in context.large_lookups:
         lookups, readable = sources.tables_to_look_up(kept.reads, known), frozenset[str]()
         if lookups:
-            readable = sources.tables_to_read(kept.reads, known)
+            readable = sources.tables_to_read(kept.reads, known, changed)
         known = replace(known, lookups=lookups, readable=readable)
     while True:
         try:

@@ -273,12 +273,18 @@ class Sources:
             if str(name) not in known.tables and name not in self.computed and self._is_plain(name)
         )
 
-    def tables_to_read(self, read: frozenset[TableName], known: RelationFacts) -> frozenset[str]:
-        """The small tables whose rows can be read before the engine is asked."""
+    def tables_to_read(
+        self, read: frozenset[TableName], known: RelationFacts, changed: frozenset[str]
+    ) -> frozenset[str]:
+        """The tables of which whole columns can be read before the engine is asked: small ones, and those
+        with no more rows than have changed."""
+        most = self.count_changed_rows(changed)
         return frozenset(
             str(name)
             for name in read
-            if str(name) in known.tables and name not in self.computed and self._is_plain(name)
+            if (str(name) in known.tables or self.count_rows(name) <= most)
+            and name not in self.computed
+            and self._is_plain(name)
         )
 
     def _is_plain(self, name: TableName) -> bool:
