@@ -54,11 +54,11 @@ def reduce_tables(plan: Plan, known: RelationFacts) -> Plan:
         reductions = reductions or _choose_reductions(plan, known, reduced)
         if not reductions:
             break
+        plan = _replace_scans(plan, reductions)
+        reduced |= {reduction.rows for reduction in reductions}
     if known.lookups:
         chosen = choose_rows(plan, reduced, known.lookups | known.readable, of_tables=True)
         plan = plan if chosen is None else chosen[0]
-        plan = _replace_scans(plan, reductions)
-        reduced |= {reduction.rows for reduction in reductions}
     return plan
 
 
