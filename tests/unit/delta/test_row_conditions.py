@@ -13,19 +13,21 @@ from anabranch.algebra.plan import (
     Filter,
     Join,
     Negate,
+    Net,
     Project,
     UnionAll,
     subplans,
 )
 from anabranch.algebra.scalar import TRUE, Call, Function, Literal, Ref, Scalar, Verbatim, all_of
-from anabranch.delta.look_ups import as_changed_rows, as_chosen_rows, as_look_up, key_sources
+from anabranch.delta.look_ups import as_changed_rows, as_chosen_rows, as_look_up, is_bound, key_sources
 from anabranch.delta.materialise import materialise_shared
 from anabranch.delta.row_conditions import conditions_of_leaves, is_plain, plain_conditions
 from anabranch.delta.simplify import simplify
-from tests.unit.delta.test_look_ups import KNOWN, steps
+from tests.unit.delta.test_look_ups import KNOWN, scanned, steps
 from tests.unit.delta.test_small_first import A, B, C, on
 
 FEW = Call(">", (Ref("a_v"), Literal(1)))
+FEW_A = Call("=", (Ref("a_v"), Literal(1)))
 FEW_B = Call("=", (Ref("b_v"), Literal(2)))
 FEW_C = Call("=", (Ref("c_v"), Literal(3)))
 DATE = Verbatim(("DATE '1995-01-01'",))
@@ -157,6 +159,20 @@ def test_filters_on_other_tables_alone_ask_for_no_rows_of_a_large_one() -> None:
     known = replace(KNOWN, lookups=frozenset("b"), tables=frozenset("a"), readable=frozenset("a"))
     found = materialise_shared(simplify(query, changed="", known=known), lookups=known.lookups)
     assert [one.scan.table for _, plan in found.before if (one := as_look_up(plan)) is not None] == ["a"]
+
+
+def test_rows_before_and_after_a_change_are_bounded_by_what_a_filter_leaves_of_others() -> None:
+    query = Join(Filter(A, FEW_A), B, "semi", on("a_k", "b_k"))
+    found = steps(query, "ab")
+    assert not scanned(found)
+    of_b = [one for _, plan in found.before if (one := as_look_up(plan)) and one.scan.table == "b"]
+    (look_up,) = of_b
+    # By the keys that changes touch, and by those that the filter has left of the other table.
+    assert len(look_up.keys) == 2
+    assert {key.name for key in look_up.keys} == {look_up.keys[0].name}
+    netted = [part.input for part in subplans(found.last) if isinstance(part, Net)]
+    netted += [part.input for _, plan in found.before for part in subplans(plan) if isinstance(part, Net)]
+    assert any(isinstance(rows, Join) and is_bound(rows) for rows in netted)
 
 
 def test_only_rows_that_meet_a_condition_are_taken_away_from_those_that_do() -> None:
