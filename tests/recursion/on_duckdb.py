@@ -76,7 +76,9 @@ class KeptOnDuckDB:
         """The tables outside are these from now on."""
         changed = frozenset(table for table in until if until[table] != self._database[table])
         self.last = self._fixpoint(until)
-        old = {table: Rows(frame(rows)) for table, rows in self.contents.items()}
+        old = {
+            table: Rows(("a", "b"), lambda rows=rows: frame(rows)) for table, rows in self.contents.items()
+        }
         self.last.solve_incrementally(old, changed)
         self._database = until
         self._apply()

@@ -86,10 +86,10 @@ class World(Constants, Protocol):
 
 def interpret(plan: Plan, world: World, *, questions: int) -> Held:
     """The rows of a plan, with up to so many questions to the engine."""
-    return _Interpreter(world, questions).of(plan)
+    return Interpreter(world, questions).of(plan)
 
 
-class _Interpreter:
+class Interpreter:
     """One interpretation; equal parts are computed once."""
 
     def __init__(self, world: World, questions: int) -> None:
@@ -104,6 +104,7 @@ class _Interpreter:
         self._held: dict[str, Held] = {}
 
     def of(self, plan: Plan) -> Held:
+        """The rows of a plan."""
         found = self._done.get(plan)
         if found is None:
             found = self._done[plan] = self._computed(plan)
@@ -140,20 +141,20 @@ class _Interpreter:
 
     def _picked(self, plan: Join, large: Plan, small: Held, *, flipped: bool = False) -> Held | None:
         """The rows of a large relation that may be partners of those that are held, as far as files show."""
-        pairs = _pairs(plan, flipped=flipped)
+        pairs = pairs_of(plan, flipped=flipped)
         if not pairs:
             return None
         keys = self._keys(small, [(op, ours) for op, ours, _ in pairs])
         if not keys.rows:
-            return _nothing(large)
-        return self._fetched(large, _wanted([theirs for _, _, theirs in pairs], keys))
+            return no_rows(large)
+        return self._fetched(large, wanted_of([theirs for _, _, theirs in pairs], keys))
 
     def _fetched(self, large: Plan, wanted: Wanted) -> Held | None:
         """The rows of a relation for which some scalars have one of the values that are wanted of each."""
         try:
             match large:
                 case Scan() | StoredResult():
-                    return self._seen(large, _by_column(large, wanted))
+                    return self._seen(large, by_column(large, wanted))
                 case Filter(source, condition):
                     found = self._fetched(source, wanted)
                     return None if found is None else self._filtered(found, condition)
@@ -172,11 +173,11 @@ class _Interpreter:
 
     def _fetched_partners(self, semi: Join, wanted: Wanted, partners: Held) -> Held | None:
         """What a semi join has of those rows: its own keys may pick fewer than what is wanted of it."""
-        pairs = _pairs(semi, flipped=True)
+        pairs = pairs_of(semi, flipped=True)
         keys = self._keys(partners, [(op, ours) for op, ours, _ in pairs])
         if not keys.rows:
-            return _nothing(semi)
-        own = _wanted([theirs for _, _, theirs in pairs], keys)
+            return no_rows(semi)
+        own = wanted_of([theirs for _, _, theirs in pairs], keys)
         found = self._fetched(semi.left, [*wanted, *own])
         return None if found is None else joined(semi, found, partners, self._world)
 
@@ -230,7 +231,7 @@ class _Interpreter:
         found = self._asked.get(plan)
         if found is None:
             if _has_no_rows(plan, self._held):
-                found = _nothing(plan)
+                found = no_rows(plan)
             elif self._left == 0:
                 raise TooDear("more questions than statements")
             else:
@@ -283,7 +284,7 @@ class _Interpreter:
             Held(plan.columns, tuple(item.kind for item in row), [tuple(item.of(()) for item in row)])
             for row in ([columns.compiled(scalar) for scalar in row] for row in plan.rows)
         ]
-        return united(plan.columns, parts) if parts else _nothing(plan)
+        return united(plan.columns, parts) if parts else no_rows(plan)
 
     def _filtered(self, held: Held, condition: Scalar) -> Held:
         holds = held.columns(self._world).condition(condition)
@@ -332,7 +333,7 @@ class _Interpreter:
         if self._wide(plan.left):
             right = self.of(plan.right)
             near = self._found.get(plan)
-            if near is not None and plan.kind == "semi" and len(conjuncts(plan.on)) == 1:
+            if near is not None and plan.kind == "semi" and self._picks_exactly(plan):
                 return near  # it was looked up by all that there is to the condition
             left = self._looked_up(plan, plan.left, right, flipped=True) if near is None else near
         elif self._wide(plan.right):
@@ -341,6 +342,10 @@ class _Interpreter:
         else:
             left, right = self._sides(plan)
         return joined(plan, left, right, self._world)
+
+    def _picks_exactly(self, plan: Join) -> bool:
+        """Whether what is looked up for a semi join is all that it gives."""
+        return len(conjuncts(plan.on)) == 1
 
     def _sides(self, plan: Join) -> tuple[Held, Held]:
         """Both sides. What one has spares looking up rows of the other that have no partner in it."""
@@ -376,7 +381,7 @@ class _Interpreter:
         near = self._picked(plan, large, small, flipped=flipped)
         if near is not None:
             return near
-        pairs = _pairs(plan, flipped=flipped)
+        pairs = pairs_of(plan, flipped=flipped)
         if not pairs:
             raise TooDear("nothing that rows could be looked up by")
         keys = self._keys(small, [(op, ours) for op, ours, _ in pairs])
@@ -398,12 +403,12 @@ class _Interpreter:
         return Held(names, tuple(item.kind for item in compiled), rows)
 
 
-def _pairs(plan: Join, *, flipped: bool) -> list[tuple[str, Scalar, Scalar]]:
+def pairs_of(plan: Join, *, flipped: bool) -> list[tuple[str, Scalar, Scalar]]:
     """What a join equates: how, a value of what is held, a value of what is looked up."""
     return [(op, *((two, one) if flipped else (one, two))) for op, one, two in equalities(plan)]
 
 
-def _wanted(scalars: list[Scalar], keys: Held) -> Wanted:
+def wanted_of(scalars: list[Scalar], keys: Held) -> Wanted:
     """Scalars, and the values that are wanted of each: a column of the keys."""
     return [
         (scalar, (kind, list(dict.fromkeys(row[place] for row in keys.rows))))
@@ -420,7 +425,7 @@ def _through(known: Mapping[str, Scalar], wanted: Wanted) -> Wanted:
     ]
 
 
-def _by_column(leaf: Scan | StoredResult, wanted: Wanted) -> dict[str, Keyed]:
+def by_column(leaf: Scan | StoredResult | Materialised, wanted: Wanted) -> dict[str, Keyed]:
     """The values that are wanted in columns of a table, by the columns' own names."""
     own = dict(leaf.columns)
     found: dict[str, Keyed] = {}
@@ -437,7 +442,8 @@ def _by_column(leaf: Scan | StoredResult, wanted: Wanted) -> dict[str, Keyed]:
     return found
 
 
-def _nothing(plan: Plan) -> Held:
+def no_rows(plan: Plan) -> Held:
+    """No rows, in the columns of a plan."""
     kinds: tuple[Kind, ...] = (VOID,) * len(plan.names)
     return Held(plan.names, kinds, [])
 
