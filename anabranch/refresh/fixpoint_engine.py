@@ -1,9 +1,9 @@
 """Runs the plans of a fixed point: in this process as long as their rows are few, else on an engine.
 
-A plan is computed when its rows are asked for. Rows that were computed here are in memory; they become a
-frame when the engine first needs them, and so a plan that is too much for this process is the engine's, over
-the same rows. From then on all plans are. The engine's rows stay in memory while they are few, and are in
-files until the end if they are many.
+A plan is computed when its rows are asked for. Rows that were computed here are in memory, and become a frame
+when the engine first needs them. So a plan that isn't for this process is the engine's, over the same rows;
+once they are too many for this process, all plans are. The engine's rows stay in memory while they are few,
+and are in files until the end if they are many.
 """
 
 from __future__ import annotations
@@ -144,15 +144,18 @@ class FixpointEngine:
         """Rows, computed once and counted; `few`: so few that they fit into memory."""
         if (found := self._compute_locally(rows)) is not None:
             return self._keep_local(found)
-        engine = self._context.engine
-        if few and (collected := engine.collect(rows.frame)) is not None:
+        if few and (collected := self._context.engine.collect(rows.frame)) is not None:
             return self._keep_collected(rows.columns, collected, rows.frame)
+        return self._write(rows.columns, rows.frame)
+
+    def _write(self, columns: tuple[str, ...], frame: Frame) -> Batch[Rows]:
+        """The rows of a frame, computed once and written to files."""
         folder = f"{self._folder}/{self._context.clock.new_id()}"
         self._written = True
-        frame = engine.materialise(rows.frame, folder)
+        written = self._context.engine.materialise(frame, folder)
         files = list_written_changes(self._context.warehouse, folder)
         count = sum(read_row_count(self._context.warehouse, path) for path in files)
-        return Batch(Rows(rows.columns, lambda: frame), count)
+        return Batch(Rows(columns, lambda: written), count)
 
     def compute_change(self, rows: Rows, schema: Schema) -> Held | None:
         """A change in the columns and types of the table that it changes; None if it is the engine's."""
@@ -163,7 +166,7 @@ class FixpointEngine:
             return None
 
     def _compute_locally(self, rows: Rows) -> Held | None:
-        """The rows as this process computes them; None if it doesn't: then it computes none any more."""
+        """The rows as this process computes them; None if that is for the engine."""
         if not self._is_local or self._local is None or rows.local is None:
             return None
         try:
@@ -172,7 +175,7 @@ class FixpointEngine:
             raise
         except (TooDear, Elsewhere, RecursionError, AnabranchError):
             # An error may be due to the order in which parts were computed. If not, the engine says it again.
-            self._is_local = False
+            self._is_local = not self._local.is_spent
             return None
         return Held(rows.columns, found.kinds, found.rows, found.weights)
 
@@ -183,15 +186,15 @@ class FixpointEngine:
             plus, minus = (self._keep_local(Held(found.names, found.kinds, rows)) for rows in signs)
             return plus, minus
         engine = self._context.engine
-        kept = self.materialise(change, few=self._sources.few_rows).rows
-        names = ", ".join(name for name in engine.types_of(kept.frame) if name != WEIGHT)
+        names = ", ".join(name for name in engine.types_of(change.frame) if name != WEIGHT)
         # The names are ours: c0, c1, …
         text = f"SELECT {names} FROM {{rows}} WHERE {WEIGHT}"  # noqa: S608
-        came, went = (engine.run_query(f"{text} {sign} 0", {"rows": kept.frame}) for sign in "><")
-        if not kept.parts:
-            frames = (Rows(change.columns, lambda: came), Rows(change.columns, lambda: went))
-            return self.materialise(frames[0], few=False), self.materialise(frames[1], few=False)
-        inserted, deleted = signed(self._collected[kept.parts[0]][0], WEIGHT)
+        collected = engine.collect(change.frame) if self._sources.few_rows else None
+        whole = change if collected is not None else self._write(change.columns, change.frame).rows
+        came, went = (engine.run_query(f"{text} {sign} 0", {"rows": whole.frame}) for sign in "><")
+        if collected is None:
+            return self._write(change.columns, came), self._write(change.columns, went)
+        inserted, deleted = signed(collected, WEIGHT)
         return (
             self._keep_collected(change.columns, inserted, came),
             self._keep_collected(change.columns, deleted, went),
@@ -252,6 +255,12 @@ class FixpointEngine:
         return Batch(self._named_rows(found.names, name), len(found))
 
     def _keep_collected(self, columns: tuple[str, ...], rows: Any, like: Frame) -> Batch[Rows]:
+        """Keep rows that the engine computed: for plans of both, as long as this process computes any."""
+        if self._is_local and self._local is not None:
+            try:
+                return self._keep_local(self._local.receive(rows, columns))
+            except (TooDear, Elsewhere):
+                self._is_local = not self._local.is_spent
         name = self._new_name()
         self._collected[name] = rows, like
         return Batch(self._named_rows(columns, name), rows.num_rows)

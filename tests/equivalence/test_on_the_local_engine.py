@@ -179,7 +179,7 @@ WRONG: dict[str, tuple[object, str, object]] = {
     "the rest of a condition is forgotten": (joins, "_rest", lambda condition, equal: TRUE),
     "NULL is counted": (groups, "_count", _nulls_count),
     "nothing is taken away": (Held, "replaced", _rows_stay),
-    "one side is picked by its own values": (interpret_module._Interpreter, "_partners", _never_far),
+    "one side is picked by its own values": (interpret_module.Interpreter, "_partners", _never_far),
     "every answer without keys is empty": (interpret_module, "_has_no_rows", lambda plan, held: True),
     "what is looked up isn't joined": (interpret_module, "conjuncts", lambda condition: [condition]),
 }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.algebra.evaluate import ZSet, minus, net
-from anabranch.algebra.plan import Delta, IntervalEnd, Scan
+from anabranch.algebra.plan import Delta, IntervalEnd, Scan, StoredResult
 from anabranch.delta.recursion import RecursiveTable
 from anabranch.delta.single_partition import RelationFacts
+from anabranch.engine.local.fixpoint_rows import FixpointRows
+from anabranch.engine.local.interpret import Keyed
+from anabranch.engine.local.values import key_values
 from anabranch.names import WEIGHT, TableName
 from anabranch.refresh.fixpoint import Fixpoint
 from anabranch.refresh.fixpoint_engine import FixpointEngine, Rows
@@ -48,6 +52,7 @@ class Given:
 
     since: Database
     until: Database
+    context: Any
     few_rows: bool = True
 
     def estimate_sizes(self, changed: frozenset[str], read: frozenset[TableName]) -> RelationFacts:
@@ -59,41 +64,88 @@ class Given:
             return frame(minus(after, before), WEIGHT)
         return frame(before if leaf.at is IntervalEnd.SINCE else after)
 
+    def scan_stored_rows(self, table: Any) -> DuckFrame:
+        return frame(table.rows)
+
+    def count_leaf_rows(self, leaf: Scan | StoredResult, own: Any) -> int:
+        return int(self._arrow(leaf, own).num_rows)
+
+    def read_arrow(self, leaf: Scan | Delta | StoredResult, own: Any) -> pa.Table:
+        weight = [WEIGHT] if isinstance(leaf, Delta) else []
+        return self._arrow(leaf, own).select([name for _, name in leaf.columns] + weight)
+
+    def look_up_rows(
+        self, leaf: Scan | StoredResult, keys: Mapping[str, Keyed], own: Any, most: int
+    ) -> pa.Table | None:
+        found = self._arrow(leaf, own)
+        for name, keyed in keys.items():
+            found = found.filter(pc.is_in(found.column(name), value_set=key_values(SCHEMA, name, keyed)))
+        return found.select([name for _, name in leaf.columns]) if found.num_rows <= most else None
+
+    def _arrow(self, leaf: Scan | Delta | StoredResult, own: Any) -> pa.Table:
+        if isinstance(leaf, StoredResult):
+            return frame(own.rows).arrow
+        return self.scan_leaf(leaf, net=True).arrow
+
+
+Tables = Mapping[str, Any]
+Locally = Callable[[Given, Tables], FixpointRows | None]
+
+
+def on_the_engine(sources: Given, members: Tables) -> None:
+    """Compute nothing in this process."""
+
 
 class KeptOnDuckDB:
-    """Recursive tables of two numbers, kept as stream tables are."""
+    """Recursive tables of two numbers, kept as stream tables are.
 
-    def __init__(self, loops: Sequence[RecursiveTable], database: Database, bound: int = 60) -> None:
-        self._loops, self._bound = loops, bound
-        self._engine = DuckEngine()
+    `locally`: what each change is computed with in this process.
+    """
+
+    def __init__(
+        self,
+        loops: Sequence[RecursiveTable],
+        database: Database,
+        bound: int = 60,
+        locally: Locally = on_the_engine,
+    ) -> None:
+        self._loops, self._bound, self._locally = loops, bound, locally
+        self.engine = DuckEngine()
         self._database = database
         self.contents: dict[str, ZSet] = {loop.table: {} for loop in loops}
-        self.last = self._fixpoint(database)
+        self.last, self._plans = self._fixpoint(database, on_the_engine)
         self.last.solve_from_scratch(few=True)
         self._apply()
 
     def change(self, until: Database) -> None:
         """The tables outside are these from now on."""
         changed = frozenset(table for table in until if until[table] != self._database[table])
-        self.last = self._fixpoint(until)
-        old = {
-            table: Rows(("a", "b"), lambda rows=rows: frame(rows)) for table, rows in self.contents.items()
-        }
+        self.last, self._plans = self._fixpoint(until, self._locally)
+        old = {table: self._plans.read_stored(table, stored) for table, stored in self._stored().items()}
         self.last.solve_incrementally(old, changed)
         self._database = until
         self._apply()
 
-    def _fixpoint(self, until: Database) -> Fixpoint[Rows]:
-        parts: Any = SimpleNamespace(engine=self._engine)
-        sources: Any = Given(self._database, until)
+    def _stored(self) -> Tables:
+        return {table: SimpleNamespace(rows=rows, schema=SCHEMA) for table, rows in self.contents.items()}
+
+    def _fixpoint(self, until: Database, locally: Locally) -> tuple[Fixpoint[Rows], FixpointEngine]:
+        parts: Any = SimpleNamespace(engine=self.engine)
+        sources: Any = Given(self._database, until, parts)
         schemas = {loop.table: SCHEMA for loop in self._loops}
-        return Fixpoint(FixpointEngine(parts, sources, schemas, ""), self._loops, self._bound)
+        plans = FixpointEngine(parts, sources, schemas, "", locally(sources, self._stored()))
+        return Fixpoint(plans, self._loops, self._bound), plans
 
     def _apply(self) -> None:
         for loop in self._loops:
             before = self.contents[loop.table]
             change = self.last.change(loop.table)
-            moved: Mapping[Any, int] = rows_of(change.frame) if change is not None else {}
-            after = net([*before.items(), *moved.items()])
+            after = net([*before.items(), *self._moved(change).items()])
             assert after == rows_of(self.last.contents(loop.table).frame)
             self.contents[loop.table] = after
+
+    def _moved(self, change: Rows | None) -> Mapping[Any, int]:
+        if change is None:
+            return {}
+        here = self._plans.compute_change(change, SCHEMA)
+        return rows_of(change.frame) if here is None else here.net

@@ -7,7 +7,7 @@ rows of a large relation are looked up: in its files, or in memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.algebra.plan import Delta, IntervalEnd, Materialised, Plan, Scan, StoredResult
 from anabranch.delta.single_partition import RelationFacts
@@ -48,6 +48,15 @@ class FixpointRows(Nearby):
         with collector_waits():
             found = FixpointInterpreter(self).of(plan)
         return self._spend(found)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more rows were read and computed than this process should."""
+        return self._left < 0
+
+    def receive(self, rows: Any, names: tuple[str, ...]) -> Held:
+        """Rows that an engine computed, as Arrow data; `TooDear` or `Elsewhere` if it should keep them."""
+        return self._spend(held_rows(rows, names))
 
     def keep(self, name: str, rows: Held) -> None:
         """Keep computed rows, which a `Materialised` of this name stands for."""
