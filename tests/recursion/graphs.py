@@ -77,6 +77,13 @@ def odd_and_even(edges: Edges) -> Contents:
     return {"even": Counter(even), "odd": odd}
 
 
+def from_zero(edges: Edges) -> Contents:
+    """The edges that can be walked from node 0, and the same the other way round."""
+    ends = {0} | {b for a, b in closure(edges) if a == 0}
+    walked = {(a, b) for a, b in edges if a in ends}
+    return {"pairs": Counter(walked), "nodes": Counter((b, a) for a, b in walked)}
+
+
 # -- programs -------------------------------------------------------------------------------------
 
 MUTUAL = Program(
@@ -106,8 +113,17 @@ IN_A_QUERY = Program(
     in_one,
 )
 """The recursion is the query's own."""
+SWAPPED = Program(
+    {
+        "nodes": "SELECT DISTINCT p.b AS a, p.a AS b FROM pairs p",
+        "pairs": "SELECT a, b FROM edges WHERE a = 0 "
+        "UNION SELECT e.a, e.b FROM edges e JOIN nodes n ON e.a = n.a",
+    },
+    from_zero,
+)
+"""One of the two reads a column of the other alone, which has them in another order."""
 
-PROGRAMS = {"mutual": MUTUAL, "non_linear": NON_LINEAR, "counted": COUNTED}
+PROGRAMS = {"mutual": MUTUAL, "non_linear": NON_LINEAR, "counted": COUNTED, "swapped": SWAPPED}
 
 
 # -- graphs and how they change -------------------------------------------------------------------

@@ -113,9 +113,10 @@ def look(lake: ab.Lake, program: Program, edges: Edges, where: object) -> None:
     assert {name: rows(lake, name) for name in meant} == meant, (where, edges)
 
 
+@pytest.mark.parametrize("driver_rows", [0, 50_000])
 @pytest.mark.parametrize(("seed", "program"), list(enumerate(ON_LAKES.values())), ids=ON_LAKES)
-def test_on_a_lake_what_is_stored_is_what_can_be_reached(place, clock, program, seed):
-    with duck_lake(place, clock=clock, allow_circular="true") as lake:
+def test_on_a_lake_what_is_stored_is_what_can_be_reached(place, clock, program, seed, driver_rows):
+    with duck_lake(place, clock=clock, allow_circular="true", driver_rows=driver_rows) as lake:
         follow_on_a_lake(lake, clock, program, seed)
 
 
@@ -125,7 +126,9 @@ def spark_graphs(place: Path, spark: Any, clock: ab.ManualClock) -> Iterator[ab.
         yield lake
 
 
-def test_on_spark_what_is_stored_is_what_can_be_reached(spark_graphs, clock):
+@pytest.mark.parametrize("driver_rows", [0, 50_000])
+def test_on_spark_what_is_stored_is_what_can_be_reached(spark_graphs, clock, driver_rows):
+    spark_graphs.set("driver_rows", driver_rows)
     follow_on_a_lake(spark_graphs, clock, PROGRAMS["mutual"], seed=0, rounds=1)
 
 
