@@ -79,7 +79,7 @@ class FixpointRows(Nearby):
 
     def is_looked_up(self, leaf: Leaf) -> bool:
         """Whether a few rows of a relation are found sooner than all of them are read."""
-        return isinstance(leaf, Scan | Materialised) and self.size(leaf) > READ_ROWS
+        return isinstance(leaf, Scan | Materialised) and self.size(leaf) > min(READ_ROWS, self.most)
 
     def size(self, leaf: Leaf) -> int:
         """How many rows a table or batch has."""
