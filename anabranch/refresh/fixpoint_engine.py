@@ -102,7 +102,7 @@ class FixpointEngine:
         return self._known[leaf]
 
     def read_stored(self, name: str, table: WorkingTable) -> Rows:
-        """The rows that a member stored before this refresh."""
+        """The rows that a member stored before this refresh: read them before its change is applied."""
         columns = table.schema.names
         local = Scan(name, tuple((column, column) for column in columns))
         return Rows(columns, lambda: self._sources.scan_stored_rows(table), local)
