@@ -13,28 +13,27 @@ from pyspark.sql import SparkSession
 
 from anabranch.engine.spark.error_translation import translate_errors
 from anabranch.engine.spark.java import check_java
-from anabranch.engine.spark.session_settings import CONTRACT, OWN_SESSION, QUIET_CONTRACT, UTC
+from anabranch.engine.spark.session_settings import (
+    CONTRACT,
+    ON_LOOPBACK,
+    OWN_SESSION,
+    QUIET_CONTRACT,
+    UTC,
+)
 from anabranch.engine.spark.startup_chatter import without_startup_chatter
 from anabranch.errors import Notice
 from anabranch.events import Event, Observer
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_MASTER, _LOCAL = "spark.master", "local[*]"
 
 
 def start_session(options: Mapping[str, str], observer: Observer) -> SparkSession:
-    """Start a local session. `options` are Spark's, and override our own."""
+    """Start a session, a local one unless `options` name a master. They are Spark's, and override our own."""
     check_java()
     observer(Event("spark_starting"))
-    builder = SparkSession.builder.appName("anabranch").master("local[*]")
-    quiet = Path(str(resources.files("anabranch.engine.spark") / "log4j2.properties")).as_uri()
-    given = options.get(_JAVA_OPTIONS, "")
-    all_options = {
-        **OWN_SESSION,
-        "spark.sql.warehouse.dir": tempfile.gettempdir() + "/anabranch-spark",
-        **options,
-        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet} {given}".strip(),
-    }
-    for key, value in all_options.items():
+    builder = SparkSession.builder.appName("anabranch")
+    for key, value in own_session_options(options).items():
         builder = builder.config(key, value)
     with translate_errors(), without_startup_chatter():
         session = builder.getOrCreate()
@@ -42,6 +41,21 @@ def start_session(options: Mapping[str, str], observer: Observer) -> SparkSessio
         logging.getLogger(name).setLevel(logging.CRITICAL)
     observer(Event("spark_started"))
     return session
+
+
+def own_session_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a session that is started here, given those that somebody asks for."""
+    quiet = Path(str(resources.files("anabranch.engine.spark") / "log4j2.properties")).as_uri()
+    given = options.get(_JAVA_OPTIONS, "")
+    master = options.get(_MASTER, _LOCAL)
+    return {
+        **OWN_SESSION,
+        **(ON_LOOPBACK if master.startswith("local") else {}),
+        _MASTER: master,
+        "spark.sql.warehouse.dir": tempfile.gettempdir() + "/anabranch-spark",
+        **options,
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet} {given}".strip(),
+    }
 
 
 def configure_session(session: SparkSession, zone: str, *, warn: bool) -> None:

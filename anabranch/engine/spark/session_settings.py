@@ -33,8 +33,6 @@ OWN_SESSION = {
     # Failures are raised as errors; Spark's own log would print them three times more.
     "spark.log.level": "OFF",
     "spark.driver.memory": "4g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "8",
     # A change runs many small statements, whose generated code takes longer to compile than to run.
     "spark.sql.codegen.cache.maxEntries": "5000",
@@ -48,5 +46,10 @@ OWN_SESSION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Plain local files: no checksum file beside every Parquet file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+}
+# For one that stays on this machine; a cluster's executors must be able to reach the driver.
+ON_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
 }
 UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
