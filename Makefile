@@ -14,7 +14,7 @@ QUICK := anabranch tests/unit tests/spec tests/laws tests/regressions tests/smok
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test check fmt spec lock docs bench bench-large proof soak clean java browser
+.PHONY: help demo quick test check fmt spec lock docs bench bench-large proof cluster soak clean java browser
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,11 +56,15 @@ bench: java $(VENV)/dev.stamp ## Measure against bare Spark and bare pyiceberg
 
 bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: every table, many ticks, recursions, scale factor 10
 	$(BIN)/python -m bench every fill wide closure pipelines memory
-	$(BIN)/python -m bench growth maintenance --scale 10
+	$(BIN)/python -m bench growth maintenance cluster --scale 10
 
 proof: java browser $(VENV)/dev.stamp ## Run what make test leaves out, and the Spark tests as users have Spark (about an hour)
 	$(BIN)/pytest -q -m "(slow or rotating) and not spark and not endless" -n 2 --dist worksteal
 	ANABRANCH_TEST_SPARK=production $(BIN)/pytest -q -m "spark and not endless" -n 2 --dist worksteal
+	$(BIN)/pytest -q -m cluster -n 0 tests/cluster
+
+cluster: java $(VENV)/dev.stamp ## Run the wheel on a Spark cluster of two workers that are killed (make proof does it too)
+	$(BIN)/pytest -q -m cluster -n 0 tests/cluster
 
 soak: java $(VENV)/dev.stamp ## Run random cases by the thousand and the slow tests, again and again, until one fails
 	@while $(BIN)/pytest -q -x -m "slow or endless"; do :; done; exit 1

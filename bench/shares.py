@@ -50,7 +50,8 @@ class ShareRow:
     query: str
     share: float
     plain_seconds: float
-    full_seconds: float
+    full_seconds: float | None
+    """None: only plain Spark was measured."""
     differential_seconds: float
     speedup: float
     spark_jobs: int
@@ -72,10 +73,10 @@ def measure(folder: Path, size: Size) -> Report:
         for share in SHARES:
             timings = {name: Timings(name, share) for name in texts}
             for place in range(WARM_UP + size.measured_rounds(ROUNDS)):
-                _run_round(lake, texts, timings, number, warm_up=place < WARM_UP)
+                run_round(lake, texts, timings, number, warm_up=place < WARM_UP)
                 number += 1
             rows += [summarise(each) for each in timings.values()]
-            print(f"  {share:.1%}: {_format_means(rows, share)}", flush=True)
+            print(f"  {share:.1%}: {format_means(rows, share)}", flush=True)
         for name in texts:
             check_rows(lake, name, MODES)
         print("  all results are those of the full refresh", flush=True)
@@ -84,9 +85,16 @@ def measure(folder: Path, size: Size) -> Report:
     return Report(share_table(rows), {"shares": document})
 
 
-def _run_round(
-    lake: ab.Lake, texts: Mapping[str, str], timings: Mapping[str, Timings], number: int, *, warm_up: bool
+def run_round(
+    lake: ab.Lake,
+    texts: Mapping[str, str],
+    timings: Mapping[str, Timings],
+    number: int,
+    *,
+    warm_up: bool,
+    with_full: bool = True,
 ) -> None:
+    """Change a share of the orders; then measure every query by plain Spark and by refreshes."""
     share = next(iter(timings.values())).share
     changed = change_orders(lake, number, count_share_of_orders(lake, share))
     print(f"  {share:.1%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
@@ -97,7 +105,7 @@ def _run_round(
             session.read.parquet(*paths).createOrReplaceTempView(table)
         for name, text in texts.items():
             plain = measure_seconds(lambda: session.sql(text).write.parquet(f"{place}/{name}"))  # noqa: B023
-            full = measure_seconds(lambda: lake.refresh_stream_table(stream_name(name, "full"), full=True))  # noqa: B023
+            full = [measure_full_refresh(lake, name)] if with_full else []
             record: list[str] = []
             spent, jobs = profile_work(
                 lake._context,
@@ -108,29 +116,36 @@ def _run_round(
             seconds = sum(spent.values())
             if not warm_up:
                 found.plain.append(plain)
-                found.full.append(full)
+                found.full += full
                 found.differential.append(seconds)
                 found.spent.append(spent)
                 found.jobs.append(jobs)
             parts = ", ".join(f"{kind} {spent[kind]:.2f}" for kind in KINDS)
+            shown = "".join(f", full {one:.2f}" for one in full)
             print(
-                f"    {name} plain {plain:.2f}, full {full:.2f}, differential {seconds:.2f} s, "
-                f"{min(plain, full) / seconds:.1f} ×, {jobs} jobs ({parts})",
+                f"    {name} plain {plain:.2f}{shown}, differential {seconds:.2f} s, "
+                f"{min([plain, *full]) / seconds:.1f} ×, {jobs} jobs ({parts})",
                 flush=True,
             )
 
 
+def measure_full_refresh(lake: ab.Lake, query: str) -> float:
+    """The seconds of a full refresh."""
+    return measure_seconds(lambda: lake.refresh_stream_table(stream_name(query, "full"), full=True))
+
+
 def summarise(found: Timings) -> ShareRow:
     """The medians of a query at a share."""
-    plain, full, differential = map(statistics.median, (found.plain, found.full, found.differential))
+    plain, differential = statistics.median(found.plain), statistics.median(found.differential)
+    full = [statistics.median(found.full)] if found.full else []
     each = {"plain": found.plain, "full": found.full, "differential": found.differential}
     return ShareRow(
         query=found.query,
         share=found.share,
         plain_seconds=round(plain, 3),
-        full_seconds=round(full, 3),
+        full_seconds=round(full[0], 3) if full else None,
         differential_seconds=round(differential, 3),
-        speedup=round(min(plain, full) / differential, 2),
+        speedup=round(min([plain, *full]) / differential, 2),
         spark_jobs=int(statistics.median(found.jobs)),
         reads_changes=found.reads_changes,
         spent={kind: round(statistics.fmean(one[kind] for one in found.spent), 3) for kind in KINDS},
@@ -145,7 +160,8 @@ def mean_speedup(rows: list[ShareRow], share: float, *, changed: bool = False) -
     )
 
 
-def _format_means(rows: list[ShareRow], share: float) -> str:
+def format_means(rows: list[ShareRow], share: float) -> str:
+    """The geometric means at a share as text."""
     return (
         f"{mean_speedup(rows, share):.2f} over all, "
         f"{mean_speedup(rows, share, changed=True):.2f} where something changed"
@@ -159,9 +175,13 @@ def share_table(rows: list[ShareRow]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.query} | {row.share:.1%} | {row.plain_seconds:.2f} | {row.full_seconds:.2f} "
+        f"| {row.query} | {row.share:.1%} | {row.plain_seconds:.2f} | {_format_seconds(row.full_seconds)} "
         f"| {row.differential_seconds:.2f} | {row.speedup:.1f} × | {row.spark_jobs} |"
         for row in rows
     ]
     shares = dict.fromkeys(row.share for row in rows)
-    return "\n".join([*lines, "", *(f"{share:.1%}: {_format_means(rows, share)}" for share in shares)])
+    return "\n".join([*lines, "", *(f"{share:.1%}: {format_means(rows, share)}" for share in shares)])
+
+
+def _format_seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.2f}"

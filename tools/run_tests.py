@@ -11,7 +11,7 @@ import tempfile
 
 from tests.seeds import run_number
 
-EVERY_TIME = "not slow and not endless"
+EVERY_TIME = "not slow and not endless and not cluster"
 WITHOUT_SPARK = ["-m", f"not spark and {EVERY_TIME}", "-n", "2", "--dist", "worksteal"]
 ON_SPARK = ["-m", f"spark and {EVERY_TIME}", "-n", "0", "tests"]
 

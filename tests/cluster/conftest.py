@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import pytest
 
@@ -19,8 +20,12 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 1500
 """So many seconds a scenario may take."""
 WORKERS = 2
+Session = Literal["started", "given", "connect"]
+"""Started by the lake, started by the driver and given to the lake, or a Connect server's."""
 SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL_PROCESSES = {
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "1g",
     "spark.driver.extraJavaOptions": SMALL_JAVA,
     "spark.executor.extraJavaOptions": SMALL_JAVA,
     "spark.sql.shuffle.partitions": "3",
@@ -38,22 +43,21 @@ class Drivers:
     def run(
         self,
         scenario: str,
-        *,
-        connect: bool,
+        session: Session,
         options: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Run a scenario to its end; its error is raised here."""
         options = {**SMALL_PROCESSES, **options}
         self._cluster.start_workers(WORKERS)
         self._cluster.wait_until_idle()
-        server = self._cluster.start_connect_server(options) if connect else None
+        server = self._cluster.start_connect_server(options) if session == "connect" else None
         try:
-            self._run(scenario, None if server is None else server.url, options)
+            self._run(scenario, session, None if server is None else server.url, options)
         finally:
             if server is not None:
                 server.stop()
 
-    def _run(self, scenario: str, connect: str | None, options: Mapping[str, str]) -> None:
+    def _run(self, scenario: str, session: Session, connect: str | None, options: Mapping[str, str]) -> None:
         self._started += 1
         place = self._folder / f"driver-{self._started}"
         place.mkdir(parents=True)
@@ -64,6 +68,7 @@ class Drivers:
             "workers": self._cluster.worker_pids,
             "connect": connect,
             "options": dict(options),
+            "given": session == "given",
         }
         done = subprocess.run(
             [sys.executable, "-m", "tests.cluster.driver", json.dumps(job)],

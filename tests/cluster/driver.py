@@ -1,4 +1,4 @@
-"""A driver of its own: `python -m tests.cluster.driver JOB` runs one scenario on a cluster, and fails if it does.
+"""`python -m tests.cluster.driver JOB` is a driver: it runs one scenario on a cluster, or fails as that does.
 
 Its package is the installed wheel, and its working directory nobody else's. Scenarios get a lake that they
 share with nobody, and may kill executors and workers, which are named by their processes.
@@ -13,13 +13,15 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from pyspark.sql import SparkSession
 
 import anabranch as ab
 from anabranch.engine.spark.engine import SparkEngine
@@ -47,7 +49,7 @@ EVERYTHING_ON_SPARK = {"driver_rows": 0, "driver_rewrite_bytes": 0}
 
 @dataclass(frozen=True)
 class Job:
-    """A scenario, where its wheel is, and the cluster to run it on: through a Connect server, if one is named."""
+    """A scenario, where the wheel is installed, and the cluster; `connect`: the Connect server in between."""
 
     scenario: str
     wheel: str
@@ -56,6 +58,8 @@ class Job:
     connect: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     """Spark's, for a session of the driver's own."""
+    given: bool = False
+    """Whether that session is handed to the lake; else the lake starts it."""
 
 
 @dataclass
@@ -152,7 +156,10 @@ def rounds_are_followed(shop: Shop) -> None:
         shop.catch_up()
         assert _count_statements(shop) - before >= len(QUERIES | DIAMOND)
     history = shop.lake.refresh_history(limit=1000)
-    assert {entry.action for entry in history if entry.initiated_by == "scheduler"} <= {"DIFFERENTIAL", "NO_DATA"}
+    assert {entry.action for entry in history if entry.initiated_by == "scheduler"} <= {
+        "DIFFERENTIAL",
+        "NO_DATA",
+    }
     shop.watch.look_back()
     shop.check_files()
 
@@ -168,7 +175,7 @@ def rounds_of_large_changes_are_followed(shop: Shop) -> None:
 
 
 def a_killed_executor_costs_nothing_but_time(shop: Shop) -> None:
-    """Tasks that die with their executor are run again: by one that is left, or by the ones that come anew."""
+    """Tasks that die with their executor are run again, by one that is left or one that comes anew."""
     shop.fill()
     for number, most in enumerate((1, 2)):
         change_shop(shop.lake, number)
@@ -288,7 +295,7 @@ def _everything_is_large() -> Iterator[None]:
 
 @contextmanager
 def _executors_die_at_work(shop: Shop, most: int) -> Iterator[None]:
-    """Executors are stopped before the first statement inside: tasks are with them when up to `most` are killed."""
+    """Executors are stopped until a statement has given them tasks; then up to `most` of them are killed."""
     stopped = wait_for_executors(shop.job.workers, 2)
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
@@ -358,12 +365,17 @@ def _session(shop: Shop) -> Any:
 
 
 def _connect(job: Job, place: Path, session: Any = None, **settings: Any) -> ab.Lake:
-    if session is None and job.connect is not None:
-        from pyspark.sql import SparkSession
+    options = {**application_options(job.master), **job.options}
+    if session is None:
+        session = _start_session(job, options)
+    return ab.connect(place, spark=session, spark_options=None if session else options, **settings)
 
-        session = SparkSession.builder.remote(job.connect).getOrCreate()
-    options = None if session is not None else {**application_options(job.master), **job.options}
-    return ab.connect(place, spark=session, spark_options=options, **settings)
+
+def _start_session(job: Job, options: Mapping[str, str]) -> SparkSession | None:
+    """A session of the job's kind; None if the lake is to start it."""
+    if job.connect is not None:
+        return SparkSession.builder.remote(job.connect).getOrCreate()
+    return SparkSession.builder.config(map=dict(options)).getOrCreate() if job.given else None
 
 
 def main(given: str) -> None:
@@ -382,6 +394,8 @@ def main(given: str) -> None:
             lake.sql("SELECT 1").collect()
             wait_for_executors(job.workers, len(job.workers))
             SCENARIOS[job.scenario](shop)
+            session = _session(shop)
+        session.stop()
     left = {path.name for path in Path.cwd().iterdir() if not path.name.startswith("core-")}
     assert left == {"lake"}, f"left in the working directory: {left}"
 

@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine: a master, workers and Connect servers, each a process of its own.
+"""A standalone Spark cluster on this machine: master, workers and Connect servers are processes of their own.
 
 Every process has a working directory of its own, and listens on loopback only. All of it comes with pyspark.
 """
@@ -189,14 +189,13 @@ class ConnectServer:
 
 
 def application_options(master: str) -> dict[str, str]:
-    """How an application uses the cluster: an executor of one core on each worker."""
+    """How an application uses the cluster: an executor on each worker, as large as the worker."""
     return {
         "spark.master": master,
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.memory": "1g",
         "spark.executor.cores": "1",
-        "spark.executor.memory": "1g",
+        "spark.executor.memory": WORKER_MEMORY,
         "spark.ui.enabled": "false",
     }
 

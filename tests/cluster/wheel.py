@@ -1,4 +1,7 @@
-"""Builds a wheel of the package, and installs it into a folder that stands before all others on Python's path."""
+"""Builds a wheel of the package, and installs it into a folder of its own.
+
+Put before all others on Python's path, that folder is where the package is imported from.
+"""
 
 from __future__ import annotations
 
@@ -17,5 +20,7 @@ def install_wheel(folder: Path) -> Path:
     building = [*pip, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(built), str(ROOT)]
     subprocess.run(building, check=True, cwd=folder)
     (wheel,) = built.glob("anabranch-*.whl")
-    subprocess.run([*pip, "install", *OFFLINE, "--target", str(installed), str(wheel)], check=True, cwd=folder)
+    subprocess.run(
+        [*pip, "install", *OFFLINE, "--target", str(installed), str(wheel)], check=True, cwd=folder
+    )
     return installed

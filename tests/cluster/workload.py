@@ -26,7 +26,8 @@ QUERIES = {
         SELECT c.id, c.segment, COUNT(o.id) AS n, SUM(o.amount) AS total
         FROM customers c LEFT JOIN orders o ON o.customer = c.id GROUP BY c.id, c.segment""",
     "ranked": """
-        SELECT id, customer, amount, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY amount DESC, id) AS place
+        SELECT id, customer, amount,
+            ROW_NUMBER() OVER (PARTITION BY customer ORDER BY amount DESC, id) AS place
         FROM orders""",
     "pairs": "SELECT DISTINCT customer, product FROM orders",
     "without_orders": """
@@ -77,6 +78,6 @@ def change_shop(lake: ab.Lake, number: int) -> None:
 
 
 def _draw_order(chance: random.Random, number: int) -> tuple[int, int, int, Decimal]:
-    # Every eighth customer buys nothing; amounts are whole cents.
-    customer = chance.choice([i for i in (chance.randrange(CUSTOMERS), chance.randrange(CUSTOMERS)) if i % 8] or [1])
+    """An order; every eighth customer buys nothing."""
+    customer = chance.randrange(CUSTOMERS // 8) * 8 + chance.randint(1, 7)
     return number, customer, chance.randrange(PRODUCTS), Decimal(chance.randint(100, 9999)) / 100
