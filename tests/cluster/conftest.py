@@ -15,6 +15,7 @@ import pytest
 
 from tests.cluster.standalone import Cluster
 from tests.cluster.wheel import install_wheel
+from tests.spark_session import SMALL_SESSION, session_options
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 1500
@@ -22,15 +23,19 @@ LONGEST = 1500
 WORKERS = 2
 Session = Literal["started", "given", "connect"]
 """Started by the lake, started by the driver and given to the lake, or a Connect server's."""
-SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL_PROCESSES = {
     "spark.driver.memory": "1g",
     "spark.executor.memory": "1g",
-    "spark.driver.extraJavaOptions": SMALL_JAVA,
-    "spark.executor.extraJavaOptions": SMALL_JAVA,
     "spark.sql.shuffle.partitions": "3",
 }
-"""Processes that start soon: few rows don't need more."""
+QUICK_START = {
+    # Few rows: compiling costs more than running.
+    "spark.driver.extraJavaOptions": SMALL_SESSION["spark.driver.extraJavaOptions"],
+    "spark.executor.extraJavaOptions": SMALL_SESSION["spark.driver.extraJavaOptions"],
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Unless the tests are to run in production settings."""
 
 
 class Drivers:
@@ -47,7 +52,7 @@ class Drivers:
         options: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Run a scenario to its end; its error is raised here."""
-        options = {**SMALL_PROCESSES, **options}
+        options = {**SMALL_PROCESSES, **(QUICK_START if session_options() else {}), **options}
         self._cluster.start_workers(WORKERS)
         self._cluster.wait_until_idle()
         server = self._cluster.start_connect_server(options) if session == "connect" else None

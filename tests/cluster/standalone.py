@@ -121,8 +121,11 @@ class Cluster:
                 worker.stop()
         self.workers = [worker for worker in self.workers if worker.is_running]
         for _ in range(count - len(self.workers)):
+            # Unless told otherwise, a worker starts its executors in pyspark's own folder.
+            work = self._folder / f"executors-{self._started}"
             options = ["--host", LOOPBACK, "--webui-port", "0", "--cores", "1", "--memory", WORKER_MEMORY]
-            command = [str(SPARK_HOME / "bin" / "spark-class"), WORKER, *options, self.url]
+            command = [str(SPARK_HOME / "bin" / "spark-class"), WORKER, *options, "--work-dir", str(work)]
+            command.append(self.url)
             self.workers.append(self._start("worker", command))
         for worker in self.workers:
             worker.wait_until(lambda: self._count_alive_workers() == count)
