@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -28,6 +29,7 @@ PATIENCE = 300.0
 STOPPING = 20.0
 """So many seconds a process has to end when it is asked to, before it is killed."""
 EXECUTOR = "CoarseGrainedExecutorBackend"
+_TASK_ENDED = re.compile(r"Executor: (?:Finished task|Exception in task|Executor (?:killed|interrupted))")
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -200,6 +202,7 @@ def application_options(master: str) -> dict[str, str]:
         "spark.executor.cores": "1",
         "spark.executor.memory": WORKER_MEMORY,
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
     }
 
 
@@ -228,9 +231,23 @@ def wait_for_executors(workers: Sequence[int], count: int) -> list[int]:
     return list_executors(workers)
 
 
+def find_busy_executors(workers: Sequence[int]) -> list[int]:
+    """Those on which a task runs, as they say in their own logs."""
+    return [pid for pid in list_executors(workers) if _count_running_tasks(pid)]
+
+
+def _count_running_tasks(executor: int) -> int:
+    try:
+        said = (Path("/proc") / str(executor) / "cwd" / "stderr").read_text(errors="replace")
+    except OSError:  # gone, or not there yet
+        return 0
+    return said.count("Executor: Running task") - len(_TASK_ENDED.findall(said))
+
+
 def kill_and_wait(pid: int) -> None:
     """End a process as a machine that loses power would, and wait until it is gone."""
-    os.kill(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not _exists(pid), f"process {pid} is gone")
 
 
