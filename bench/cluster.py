@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,8 +20,7 @@ from tempfile import TemporaryDirectory
 
 import anabranch as ab
 from anabranch.errors import EngineFailed
-from bench.harness import Report, Size, measure_seconds
-from bench.refresh_modes import NO_DATA
+from bench.harness import Report, Size
 from bench.shares import (
     ROUNDS,
     SPARK_ONLY,
@@ -34,7 +34,13 @@ from bench.shares import (
 )
 from bench.tpch import create_stream, open_tpch_lake, read_queries
 from bench.tpch_changes import change_orders, count_share_of_orders
-from tests.cluster.standalone import Cluster, application_options, kill_and_wait, wait_for_executors
+from tests.cluster.standalone import (
+    Cluster,
+    application_options,
+    find_busy_executors,
+    kill_and_wait,
+    wait_for_executors,
+)
 from tests.cluster.wheel import install_wheel
 
 SHARE = 0.01
@@ -42,21 +48,23 @@ WORKERS = 2
 AIM = 4.0
 """So many times as fast as plain Spark a differential refresh is to be, in the geometric mean."""
 MIDWAY = 0.5
-"""An executor is killed when so much of a refresh's usual time has passed."""
+"""An executor at work is killed when so much of a refresh's shortest time has passed, or in its only job."""
+POLLING = 0.05
+"""So many seconds pass between looks at who is at work."""
+MOST_REFRESHES = 2
+"""If a refresh fails with its executor, the next one is to be right."""
 ROOT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
 class KilledRefresh:
-    """A refresh one of whose executors was killed."""
+    """A refresh during which an executor was to be killed."""
 
     query: str
     action: str
-    killed_after_seconds: float
-    """From the start of the refresh to when the executor was gone."""
+    killed_after_seconds: float | None
+    """From its start to when the executor was gone; None: none was at work when it could have been."""
     seconds: float
-    during_refresh: bool
-    """Whether the refresh was still running by then."""
     refreshes: int
     """How many it took: one, if Spark ran the tasks again by itself."""
 
@@ -130,42 +138,36 @@ def _run_killed_round(
 
 def _refresh_and_kill(lake: ab.Lake, row: ShareRow, workers: Sequence[int]) -> KilledRefresh:
     """Refresh the stream table of a query; what Spark gives up is refreshed once more."""
-    victim = wait_for_executors(workers, WORKERS)[0]
-    gone: list[float] = []
-    done = threading.Event()
-    during: list[bool] = []
+    wait_for_executors(workers, WORKERS)
+    delay = MIDWAY * min(row.each["differential"]) if row.spark_jobs > 1 else 0.0
+    done, started, killed = threading.Event(), time.perf_counter(), list[float]()
 
     def kill() -> None:
-        done.wait(row.differential_seconds * MIDWAY)
-        during.append(not done.is_set())
-        kill_and_wait(victim)
+        done.wait(delay)
+        while not done.is_set() and not killed:
+            for victim in find_busy_executors(workers)[:1]:
+                kill_and_wait(victim)
+                killed.append(round(time.perf_counter() - started, 3))
+            done.wait(POLLING)
 
-    killer = threading.Thread(target=lambda: gone.append(measure_seconds(kill)))
-    actions: list[str] = []
-
-    def refresh() -> None:
-        killer.start()
-        try:
-            actions.append(lake.refresh_stream_table(row.query).action)
-        except EngineFailed as error:
-            print(f"    {row.query} failed: {error}", flush=True)
-            actions.append("FAILED")
-            actions.append(lake.refresh_stream_table(row.query).action)
-        finally:
-            done.set()
-
-    seconds = measure_seconds(refresh)
-    killer.join()
-    if NO_DATA in actions:
-        raise AssertionError(f"{row.query} had nothing to do")
-    return KilledRefresh(
-        query=row.query,
-        action=actions[-1],
-        killed_after_seconds=round(gone[0], 3),
-        seconds=round(seconds, 3),
-        during_refresh=during[0],
-        refreshes=len(actions),
-    )
+    killer = threading.Thread(target=kill)
+    killer.start()
+    refreshes = 0
+    try:
+        action = None
+        while action is None:
+            refreshes += 1
+            try:
+                action = lake.refresh_stream_table(row.query).action
+            except EngineFailed as error:
+                if refreshes == MOST_REFRESHES:
+                    raise
+                print(f"    {row.query} failed: {error}", flush=True)
+    finally:
+        done.set()
+        killer.join()
+    seconds = round(time.perf_counter() - started, 3)
+    return KilledRefresh(row.query, action, killed[0] if killed else None, seconds, refreshes)
 
 
 def _check_all(lake: ab.Lake, queries: Mapping[str, str] | Sequence[str]) -> None:
@@ -177,16 +179,15 @@ def _check_all(lake: ab.Lake, queries: Mapping[str, str] | Sequence[str]) -> Non
 
 
 def _describe_kill(killed: KilledRefresh) -> str:
-    place = f"after {killed.killed_after_seconds:.1f} s" if killed.during_refresh else "only after it"
-    return (
-        f"{killed.query} {killed.action.lower()} in {killed.seconds:.1f} s, an executor gone {place}: right"
-    )
+    after = killed.killed_after_seconds
+    gone = "no executor was at work" if after is None else f"an executor was killed after {after:.1f} s"
+    return f"{killed.query} {killed.action.lower()} in {killed.seconds:.1f} s, {gone}: right"
 
 
 def make_report(rows: list[ShareRow], killed: Sequence[KilledRefresh], size: Size) -> Report:
     """The table, the geometric mean against its aim, and what became of killed executors."""
     mean, among_changed = mean_speedup(rows, SHARE), mean_speedup(rows, SHARE, changed=True)
-    during = sum(each.during_refresh for each in killed)
+    during = sum(each.killed_after_seconds is not None for each in killed)
     lines = [
         share_table(rows),
         "",

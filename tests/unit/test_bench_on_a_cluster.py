@@ -18,7 +18,7 @@ def _summary(plain: list[float], differential: list[float], full: list[float] | 
 
 
 def _killed(*, refreshes: int = 1, during: bool = True) -> KilledRefresh:
-    return KilledRefresh("q01", "DIFFERENTIAL", 0.5, 2.0, during, refreshes)
+    return KilledRefresh("q01", "DIFFERENTIAL", 0.5 if during else None, 2.0, refreshes)
 
 
 def test_without_full_refreshes_plain_spark_alone_is_the_measure() -> None:
