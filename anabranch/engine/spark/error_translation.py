@@ -25,6 +25,7 @@ _BAD_VALUE = re.compile(
     r"|NULLABLE_COLUMN_OR_FIELD|INCOMPATIBLE_DATA)"
 )
 _NO_MEMORY = ("UNABLE_TO_ACQUIRE_MEMORY", "HASH_MAP_CANNOT_GROW", "AGGREGATE_OUT_OF_MEMORY")
+_JAVA_EXCEPTION = re.compile(r"^: (?:[\w.$]+: )?([^\n]+)", re.MULTILINE)
 _TOO_LARGE_TO_SEND = re.compile("Not enough memory to build and broadcast|Cannot broadcast the table")
 """Spark gives this error no condition to recognise it by."""
 
@@ -68,6 +69,8 @@ def _error_message(error: PySparkException | Py4JError) -> str:
     else:
         # The first line of an error from another Java thread says only where it was noticed.
         causes = re.findall(r"^Caused by: [\w.$]+: ([^\n]+)", text, re.MULTILINE)
+        # And that of an error from Java only which method was called.
+        causes = causes or _JAVA_EXCEPTION.findall(text)
         line = causes[-1] if causes else text.strip().partition("\n")[0]
     return line[:600]
 
