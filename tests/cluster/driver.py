@@ -37,7 +37,7 @@ from tests.cluster.workload import A_FEW, DIAMOND, EVERY_KIND, change_shop, crea
 from tests.crash.reachable import empty_folders, survey
 from tests.streams.at_every_version import Watch
 
-MINUTE, HOUR = 60, 3600
+HOUR = 3600
 ROUNDS = 3
 MANY = 100
 """More executors than can die at work before Spark gives up."""
@@ -154,11 +154,9 @@ def rounds_are_followed(shop: Shop) -> None:
         before = _count_statements(shop)
         shop.catch_up()
         assert _count_statements(shop) - before >= len(EVERY_KIND)
-    history = shop.lake.refresh_history(limit=1000)
-    assert {entry.action for entry in history if entry.initiated_by == "scheduler"} <= {
-        "DIFFERENTIAL",
-        "NO_DATA",
-    }
+    entries = shop.lake.refresh_history(limit=1000)
+    actions = {entry.action for entry in entries if entry.initiated_by == "scheduler"}
+    assert actions <= {"DIFFERENTIAL", "NO_DATA"}
     shop.watch.look_back()
     shop.check_files()
 
@@ -347,7 +345,7 @@ def _connect(job: Job, place: Path, session: Any = None, **settings: Any) -> ab.
     options = {**application_options(job.master), **job.options}
     if session is None:
         session = _start_session(job, options)
-    return ab.connect(place, spark=session, spark_options=None if session else options, **settings)
+    return ab.connect(place, spark=session, spark_options=options if session is None else None, **settings)
 
 
 def _start_session(job: Job, options: Mapping[str, str]) -> SparkSession | None:
