@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -25,6 +26,7 @@ from anabranch.errors import (
     UnknownTable,
     VersionExpired,
 )
+from anabranch.refresh import inputs
 from tests.behaviour.every_type import DDL, by_spark, listed, rows, shown
 from tests.spark_session import session_options
 
@@ -210,6 +212,29 @@ def every_type_makes_the_round_trip(lake: ab.Lake) -> None:
     assert listed(by_spark(lake.table("copy"))) == expected
 
 
+def large_changes_are_followed(lake: ab.Lake) -> None:
+    """No change counts as small, so the rows between the statements of a refresh are in files."""
+    orders(lake)
+    lake.set("driver_rows", 0)
+    lake.create_table("regions", "region STRING, boss STRING")
+    lake.insert("regions", [("north", "ann"), ("south", "bob"), ("east", "ann")])
+    lake.create_stream_table(
+        "bosses",
+        "SELECT r.boss, sum(o.amount) AS amount, count(*) AS n "
+        "FROM orders o JOIN regions r ON o.region = r.region GROUP BY r.boss",
+        refresh_mode="differential",
+        schedule=None,
+    )
+    with lake.transaction() as tx:
+        tx.insert("orders", [(4, "east", 40), (5, "west", 50)])
+        tx.update("orders", {"amount": "amount + 1"}, where="region = 'north'")
+        tx.delete("regions", where="region = 'south'")
+    with mock.patch.object(inputs, "FEW_BYTES", -1), mock.patch.object(inputs, "ONE_TASK_BYTES", -1):
+        assert lake.refresh_stream_table("bosses").action == "DIFFERENTIAL"
+    assert contents(lake, "bosses") == [("ann", 51.0, 2)]
+    assert lake.verify("bosses").ok
+
+
 SCENARIOS: dict[str, Scenario] = {
     scenario.__name__: scenario
     for scenario in (
@@ -225,6 +250,7 @@ SCENARIOS: dict[str, Scenario] = {
         files_are_rewritten_by_spark,
         errors_are_ours,
         every_type_makes_the_round_trip,
+        large_changes_are_followed,
     )
 }
 

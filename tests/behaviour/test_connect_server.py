@@ -31,7 +31,11 @@ def take_turns(names: list[str], parts: int) -> list[list[str]]:
 @pytest.mark.rotating(3)
 @pytest.mark.parametrize("names", take_turns(list(SCENARIOS), 3), ids=lambda names: names[0])
 def test_on_a_connect_server(tmp_path, names):
-    """In a process that has no other session."""
+    run_on_connect_server(tmp_path, names)
+
+
+def run_on_connect_server(tmp_path: Path, names: list[str]) -> None:
+    """Run scenarios in a process that has no other session."""
     # Spark takes a free port for a server of tests.
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_TESTING": "1"}
     done = subprocess.run(
