@@ -527,8 +527,9 @@ class SparkEngine:
         """The rows of a frame, computed once: written to a new folder."""
         with translate_errors():
             # Parquet has no columns without a type.
-            untyped = {f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)}
-            written = frame.withColumns({name: F.col(quote_name(name)).cast("boolean") for name in untyped})
-            self.write(written, folder, None, {})
-            read = self.session.read.schema(written.schema).parquet(folder)
-            return read.withColumns({name: F.lit(None) for name in untyped})
+            untyped = [f.name for f in frame.schema.fields if isinstance(f.dataType, NullType)]
+            if untyped:  # over Connect, to add no columns is an error
+                frame = frame.withColumns({name: F.col(quote_name(name)).cast("boolean") for name in untyped})
+            self.write(frame, folder, None, {})
+            read = self.session.read.schema(frame.schema).parquet(folder)
+            return read.withColumns({name: F.lit(None) for name in untyped}) if untyped else read
