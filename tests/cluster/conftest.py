@@ -18,7 +18,7 @@ from tests.cluster.wheel import install_wheel
 from tests.spark_session import SMALL_SESSION, session_options
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 1500
+LONGEST = 3000
 """So many seconds a scenario may take."""
 WORKERS = 2
 Session = Literal["started", "given", "connect"]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.conftest import Drivers, Session
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(3600)]
 
 NO_RETRY = {"spark.task.maxFailures": "1"}
 on_both = pytest.mark.parametrize("session", ["given", "connect"])
