@@ -167,14 +167,14 @@ def _has_other_row_count(lake: ab.Lake, name: str, found: int) -> bool:
 
 def check_rows(lake: ab.Lake, name: str, modes: tuple[str, ...]) -> None:
     """All have the rows of the full one, which was computed from the same versions."""
-    expected = _sort_rows(lake.arrow(stream_name(name, "full")))
+    expected = sort_rows(lake.arrow(stream_name(name, "full")))
     for mode in modes:
-        assert _sort_rows(lake.arrow(stream_name(name, mode))).equals(expected), (
+        assert sort_rows(lake.arrow(stream_name(name, mode))).equals(expected), (
             f"{name} differs in mode {mode}"
         )
 
 
-def _sort_rows(rows: pa.Table) -> pa.Table:
+def sort_rows(rows: pa.Table) -> pa.Table:
     return rows.sort_by([(column, "ascending") for column in rows.column_names]).combine_chunks()
 
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anabranch as ab
-from bench.clean_tables import write_clean_tables
 from bench.harness import Report, Size, geometric_mean, measure_seconds
+from bench.plain_spark import PlainSpark
 from bench.profile_refresh import KINDS, profile_work
 from bench.refresh_modes import NO_DATA, check_rows
 from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
 from bench.tpch_changes import change_orders, count_share_of_orders
-from tests.tpch.rounds import KEYS
 
 SHARES = (0.001, 0.01, 0.05)
 ROUNDS = 3
@@ -99,12 +98,9 @@ def run_round(
     changed = change_orders(lake, number, count_share_of_orders(lake, share))
     print(f"  {share:.1%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     with TemporaryDirectory() as place:
-        clean = write_clean_tables(lake, KEYS, Path(place))
-        session = lake._context.engine.session  # type: ignore[attr-defined]
-        for table, paths in clean.items():
-            session.read.parquet(*paths).createOrReplaceTempView(table)
+        plain_spark = PlainSpark(lake, Path(place))
         for name, text in texts.items():
-            plain = measure_seconds(lambda: session.sql(text).write.parquet(f"{place}/{name}"))  # noqa: B023
+            plain, _ = plain_spark.measure_query(text)
             full = [measure_full_refresh(lake, name)] if with_full else []
             record: list[str] = []
             spent, jobs = profile_work(

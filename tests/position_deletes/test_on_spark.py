@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import anabranch as ab
+from anabranch.connection.scan_files import scan_files as open_files
 from anabranch.engine.spark import scan_files
+from anabranch.iceberg.position_deletes import write_delete_file
 from anabranch.refresh.verify import Verified
-from tests.consistency.bags import bag_of, check_history
+from tests.consistency.bags import bag_of, check_history, version_at
 from tests.position_deletes.forced import delete_files, elsewhere, live_files, marked, marking_always
 
 pytestmark = pytest.mark.spark
@@ -135,3 +140,91 @@ def test_of_many_deleted_positions_spark_reads_the_delete_files_itself(lake, mon
     lake._context.engine.stop()  # the session is not its own: it forgets what it has handed over
     monkeypatch.setattr(scan_files, "SENT_DELETES", 0)
     assert agree(lake) == before
+
+
+def test_files_with_marks_and_without_are_read_by_one_scan(lake):
+    """A union of two would make Spark read what an EXISTS asks for once for each of them."""
+    lake.create_table("u", "id BIGINT")
+    lake.insert("u", [{"id": 1}, {"id": 205}])
+    lake.delete("t", "id IN (3, 4)")
+    assert {bool(file.marked) for file in live_files(lake, "t")} == {True, False}
+    asked = lake.sql("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)")
+    assert {one.id for one in asked.collect()} == {1, 205}
+    assert shown_plan(asked).count("FileScan") == 2
+
+
+def test_files_without_marks_are_read_apart_if_they_are_many(lake, monkeypatch):
+    lake.delete("t", "id IN (3, 4)")
+    before = agree(lake)
+    assert shown_plan(lake.table("t")).count("FileScan") == 1
+    monkeypatch.setattr(scan_files, "SCANNED_TOGETHER", 0)
+    assert agree(lake) == before
+    assert shown_plan(lake.table("t")).count("FileScan") == 2
+
+
+def shown_plan(frame: DataFrame) -> str:
+    """Spark's physical plan of a frame."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        frame.explain()
+    return shown.getvalue()
+
+
+def test_every_version_keeps_the_deletes_that_it_had(lake):
+    wanted = {lake.lsn: set(range(ROWS))}
+    for number in (5, 205, 7):
+        lake.delete("t", f"id % 200 = {number % 200}")
+        wanted[lake.lsn] = {one for one in wanted[max(wanted)] if one % 200 != number % 200}
+    lake.insert("t", [row(1000)])
+    wanted[lake.lsn] = wanted[max(wanted)] | {1000}
+    for lsn, ids in wanted.items():
+        assert {one.id for one in lake.table("t", as_of=lsn).collect()} == ids
+    since, until = min(wanted), max(wanted)
+    net = {(one.id, one["_weight"]) for one in lake.changes("t", since).collect()}
+    assert net == {(one, -1) for one in wanted[since] - wanted[until]} | {(1000, 1)}
+
+
+def test_a_file_is_read_with_each_of_its_sets_of_deletes(lake):
+    """As a change asks for it: the same file with more and more deletes, and once without any."""
+    context, schema = lake._context, version_at(lake, "t", lake.lsn).schema
+    seen = [min(live_files(lake, "t"), key=lambda file: file.path)]
+    for number in (0, 1):
+        lake.delete("t", f"id % 100 = {number}")
+        seen.append(next(file for file in live_files(lake, "t") if file.path == seen[0].path))
+    assert [file.marked for file in seen] == [0, 2, 4]
+    rows = open_files(context, seen, schema)
+    assert rows.count() == 200 + 198 + 196
+    where = open_files(context, seen, schema, positions=True)
+    assert Counter(one["__file"] is None for one in where.collect()) == {False: 594}
+
+
+def test_delete_files_of_several_kinds_are_read_by_spark_itself(lake, monkeypatch):
+    """One data file with two delete files, one with one, one with none; some deletes twice, some unknown."""
+    for number in (1000, 1001):
+        lake.insert("t", [row(number), row(number + 10)])
+    monkeypatch.setattr(scan_files, "SENT_DELETES", 0)
+    context = lake._context
+    files = sorted(live_files(lake, "t"), key=lambda file: -file.rows)
+    first, second, third = (file.path for file in files[:3])
+    folder = first.rpartition("/")[0]
+    listed = [
+        {first: [0, 1], second: [199]},
+        {first: [1, 5], third: [0], f"{folder}/not-there.parquet": [0, 2, 3]},
+    ]
+    deletes = [
+        write_delete_file(context.warehouse, {k: np.array(v) for k, v in one.items()}, f"{folder}/d{i}").path
+        for i, one in enumerate(listed)
+    ]
+    kinds = [tuple(deletes), tuple(deletes[:1]), tuple(deletes[1:]), ()]
+    asked = [replace(file, deletes=kind) for file, kind in zip(files, kinds, strict=True)]
+    schema = version_at(lake, "t", lake.lsn).schema
+    found = Counter(one.id for one in open_files(context, asked, schema).collect())
+    held = [[one.id for one in open_files(context, [file], schema).collect()] for file in files]
+    gone = [{0, 1, 5}, {199}, {0}, set()]
+    expected = [
+        value
+        for ids, places in zip(held, gone, strict=True)
+        for place, value in enumerate(ids)
+        if place not in places
+    ]
+    assert found == Counter(expected)

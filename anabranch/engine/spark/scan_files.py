@@ -1,8 +1,8 @@
 """Parquet files as frames, without the rows that position delete files list.
 
 A tick reads the same version of a table in many statements. So the deleted positions are handed to Spark
-once, and kept as a frame for as long as there is room. Frames of the files themselves are made anew: where
-one stands twice in a statement, Spark's optimiser confuses its columns.
+once, and kept as a frame, with the condition that compares them, for as long as there is room. Frames of the
+files themselves are made anew: where one stands twice in a statement, Spark's optimiser confuses its columns.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
@@ -29,11 +31,21 @@ from anabranch.schema import Schema
 
 FILE, POSITION = "__file", "__position"
 KEPT = 64
-"""So many sets of position deletes are kept as frames."""
+"""For so many sets of files the position deletes are kept as frames."""
 SENT_DELETES = 1_000_000
 """Up to so many deleted positions are sent to Spark as rows; of more, Spark reads the delete files itself."""
+SCANNED_TOGETHER = 4
+"""Up to so many times as many files without position deletes are read in the same scan as those with some."""
 _DELETED_IN, _DELETED_AT = "file_path", "pos"
 _NUMBER, _PLACE = "__number", "__place"
+
+
+@dataclass(frozen=True)
+class DeleteTest:
+    """The deleted positions of some files, and the condition under which a row of them is at one."""
+
+    gone: DataFrame
+    is_gone: SparkColumn
 
 
 class FileScanner:
@@ -42,7 +54,7 @@ class FileScanner:
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, DataFrame] = OrderedDict()
+        self._kept: OrderedDict[Any, DeleteTest] = OrderedDict()
 
     def scan(
         self,
@@ -53,22 +65,29 @@ class FileScanner:
         deleted: ReadPositions | None = None,
     ) -> DataFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
-        whole = [file.path for file in files if not file.deletes]
-        by_deletes: dict[tuple[str, ...], list[FileWithDeletes]] = {}
-        for file in files:
-            if file.deletes:
-                by_deletes.setdefault(file.deletes, []).append(file)
         with translate_errors():
-            parts = [self._scan_paths(whole, schema, positions=positions)] if whole or not files else []
-            for deletes, group in by_deletes.items():
-                gone = self._keep(
-                    (deletes, tuple(file.path for file in group)),
-                    lambda: self._deleted_rows(group, deletes, deleted),  # noqa: B023  (called at once)
-                )
-                parts.append(self._scan_but(group, gone, schema, positions=positions))
+            groups = group_for_scans(files)
+            parts = [self._scan_group(group, schema, positions, deleted) for group in groups]
             return reduce(DataFrame.unionAll, parts)
 
-    def _keep(self, key: Any, make: Callable[[], DataFrame]) -> DataFrame:
+    def _scan_group(
+        self,
+        files: Sequence[FileWithDeletes],
+        schema: Schema,
+        positions: bool,
+        deleted: ReadPositions | None,
+    ) -> DataFrame:
+        """The rows of files, of which no two have the same path."""
+        if not any(file.deletes for file in files):
+            return self._scan_paths([file.path for file in files], schema, positions=positions)
+        rows = self._scan_paths([file.path for file in files], schema, positions=True)
+        test = self._keep(
+            tuple((file.path, file.deletes) for file in files),
+            lambda: make_delete_test(rows, files, self._deleted_rows(files, deleted)),
+        )
+        return _filter_rows(rows, test, positions=positions)
+
+    def _keep(self, key: Any, make: Callable[[], DeleteTest]) -> DeleteTest:
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -86,8 +105,9 @@ class FileScanner:
     ) -> DataFrame:
         """The rows of files but those at deleted positions, whatever delete files list."""
         with translate_errors():
+            rows = self._scan_paths([file.path for file in files], schema, positions=True)
             gone = self._send_positions([deleted(file) for file in files])
-            return self._scan_but(files, gone, schema, positions=False)
+            return _filter_rows(rows, make_delete_test(rows, files, gone), positions=False)
 
     def forget(self) -> None:
         """Keep nothing: the session that frames belong to ends."""
@@ -117,44 +137,25 @@ class FileScanner:
             "*", F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(POSITION)
         )
 
-    def _scan_but(
-        self, files: Sequence[FileWithDeletes], gone: DataFrame, schema: Schema, *, positions: bool
-    ) -> DataFrame:
-        """The rows of files without those that a frame of numbers of files and positions lists.
-
-        Deleted positions are few beside the rows, and are broadcast. The join hashes by position alone; the
-        file is compared only where the position matches. So the file's condition must not be an equation, or
-        Spark would hash by both. A path that wasn't asked for fails the read, since deleted rows would come
-        back otherwise.
-        """
-        numbers = {file.path: number for number, file in enumerate(files)}
-        rows = self._scan_paths(list(numbers), schema, positions=True)
-        spelled = {
-            spelling: numbers[normalise_path(path)]
-            for path in rows.inputFiles()
-            for spelling in path_spellings(path)
-            if normalise_path(path) in numbers
-        }
-        unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(FILE)))
-        known = F.from_json(F.lit(json.dumps(spelled, sort_keys=True)), "map<string,int>")
-        number = F.coalesce(F.try_element_at(known, F.col(FILE)), unknown.cast("int"))
-        same_file = (number <= F.col(_NUMBER)) & (number >= F.col(_NUMBER))
-        same_row = (F.col(POSITION) == F.col(_PLACE)) & same_file
-        kept = rows.join(F.broadcast(gone), same_row, "left_anti")
-        return kept if positions else kept.drop(FILE, POSITION)
-
-    def _deleted_rows(
-        self, files: Sequence[FileWithDeletes], deletes: Sequence[str], deleted: ReadPositions | None
-    ) -> DataFrame:
+    def _deleted_rows(self, files: Sequence[FileWithDeletes], deleted: ReadPositions | None) -> DataFrame:
         """The deleted positions of files, each with the number of its file."""
         if deleted is not None:
             places = [deleted(file) for file in files]
             if sum(map(len, places)) <= SENT_DELETES:
                 return self._send_positions(places)
-        numbers = pa.array(range(len(files)), pa.int32())
-        paths = pa.table({_DELETED_IN: [file.path for file in files], _NUMBER: numbers})
+        by_deletes: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+        for number, file in enumerate(files):
+            if file.deletes:
+                by_deletes.setdefault(file.deletes, []).append((file.path, number))
+        parts = [self._read_delete_files(deletes, owned) for deletes, owned in by_deletes.items()]
+        return reduce(DataFrame.unionAll, parts)
+
+    def _read_delete_files(self, deletes: Sequence[str], numbered: Sequence[tuple[str, int]]) -> DataFrame:
+        """The positions that delete files list for some data files, each with the number of its file."""
+        paths, numbers = zip(*numbered, strict=True)
+        owned = pa.table({_DELETED_IN: list(paths), _NUMBER: pa.array(numbers, pa.int32())})
         kind = StructType([StructField(_DELETED_IN, StringType()), StructField(_DELETED_AT, LongType())])
-        owners = F.broadcast(self._session().createDataFrame(paths))
+        owners = F.broadcast(self._session().createDataFrame(owned))
         listed = self.read_parquet(deletes, kind).join(owners, _DELETED_IN)
         return listed.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
 
@@ -164,3 +165,56 @@ class FileScanner:
         rows = pa.table({_NUMBER: owners, _PLACE: np.concatenate([np.empty(0, np.int64), *places])})
         schema = StructType([StructField(_NUMBER, IntegerType()), StructField(_PLACE, LongType())])
         return self._session().createDataFrame(rows, schema)
+
+
+def make_delete_test(rows: DataFrame, files: Sequence[FileWithDeletes], gone: DataFrame) -> DeleteTest:
+    """The test for rows of files, given a frame of numbers of files and deleted positions.
+
+    Deleted positions are few beside the rows, and are broadcast. The join hashes by position alone; the file
+    is compared only where the position matches. So the file's condition must not be an equation between both
+    sides, or Spark would hash by both. It is written so that the number is computed once. A path that wasn't
+    asked for fails the read, since deleted rows would come back otherwise.
+    """
+    numbers = {file.path: number for number, file in enumerate(files)}
+    spelled = {
+        spelling: numbers[normalise_path(path)]
+        for path in rows.inputFiles()
+        for spelling in path_spellings(path)
+        if normalise_path(path) in numbers
+    }
+    unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(FILE)))
+    known = F.from_json(F.lit(json.dumps(spelled, sort_keys=True)), "map<string,int>")
+    number = F.coalesce(F.try_element_at(known, F.col(FILE)), unknown.cast("int"))
+    same_file = number.bitwiseXOR(F.col(_NUMBER)) == 0
+    return DeleteTest(F.broadcast(gone), (F.col(POSITION) == F.col(_PLACE)) & same_file)
+
+
+def _filter_rows(rows: DataFrame, test: DeleteTest, *, positions: bool) -> DataFrame:
+    kept = rows.join(test.gone, test.is_gone, "left_anti")
+    return kept if positions else kept.drop(FILE, POSITION)
+
+
+def group_for_scans(files: Sequence[FileWithDeletes]) -> list[Sequence[FileWithDeletes]]:
+    """Files in the groups that are read by one scan each; in a group a path stands once.
+
+    Files without position deletes are read together with the others unless those are few. In a union of two
+    scans, Spark would join each of them with what a query's EXISTS or IN reads, and so read that twice.
+    """
+    whole = [file for file in files if not file.deletes]
+    marked = [file for file in files if file.deletes]
+    if not marked:
+        return [whole]
+    if len(whole) <= SCANNED_TOGETHER * len(marked):
+        return _split_repeated(files)
+    return [whole, *_split_repeated(marked)]
+
+
+def _split_repeated(files: Sequence[FileWithDeletes]) -> list[Sequence[FileWithDeletes]]:
+    """Files in groups in each of which a path stands once: a change may name one with several deletes."""
+    groups: list[dict[str, FileWithDeletes]] = []
+    for file in files:
+        free = next((group for group in groups if file.path not in group), None)
+        if free is None:
+            groups.append(free := {})
+        free[file.path] = file
+    return [list(group.values()) for group in groups]
