@@ -134,12 +134,16 @@ def test_a_large_table_is_marked_without_being_forced(place, spark):
         check_history(lake, "t", neighbours=True)
 
 
-def test_of_many_deleted_positions_spark_reads_the_delete_files_itself(lake, monkeypatch):
+def test_many_deleted_positions_are_joined_and_of_very_many_spark_reads_the_delete_files(lake, monkeypatch):
     lake.delete("t", "id % 50 = 0")
     before = agree(lake)
-    lake._context.engine.stop()  # the session is not its own: it forgets what it has handed over
-    monkeypatch.setattr(scan_files, "SENT_DELETES", 0)
-    assert agree(lake) == before
+    assert "LeftAnti" not in shown_plan(lake.table("t"))
+    for limits in ({"MAX_WORDS": 0}, {"MAX_WORDS": 0, "SENT_DELETES": 0}):
+        lake._context.engine.stop()  # the session is not its own: it forgets what it has handed over
+        for name, limit in limits.items():
+            monkeypatch.setattr(scan_files, name, limit)
+        assert agree(lake) == before
+        assert "LeftAnti" in shown_plan(lake.table("t"))
 
 
 def test_files_with_marks_and_without_are_read_by_one_scan(lake):
@@ -198,11 +202,17 @@ def test_a_file_is_read_with_each_of_its_sets_of_deletes(lake):
     assert Counter(one["__file"] is None for one in where.collect()) == {False: 594}
 
 
-def test_delete_files_of_several_kinds_are_read_by_spark_itself(lake, monkeypatch):
-    """One data file with two delete files, one with one, one with none; some deletes twice, some unknown."""
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"MAX_WORDS": 0}, {"MAX_WORDS": 0, "SENT_DELETES": 0}],
+    ids=["bits", "rows", "read by Spark"],
+)
+def test_data_files_may_have_several_delete_files(lake, monkeypatch, limits):
+    """One has two delete files, two have one, one has none; some deletes stand twice, some nowhere."""
     for number in (1000, 1001):
         lake.insert("t", [row(number), row(number + 10)])
-    monkeypatch.setattr(scan_files, "SENT_DELETES", 0)
+    for name, limit in limits.items():
+        monkeypatch.setattr(scan_files, name, limit)
     context = lake._context
     files = sorted(live_files(lake, "t"), key=lambda file: -file.rows)
     first, second, third = (file.path for file in files[:3])

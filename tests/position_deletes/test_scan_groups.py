@@ -1,11 +1,13 @@
-"""Which files Spark reads in one scan."""
+"""Which files Spark reads in one scan, and their deleted positions as bits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
+from anabranch.engine.spark.deleted_bits import count_words, pack_deletes
 from anabranch.engine.spark.scan_files import SCANNED_TOGETHER, group_for_scans
 
 
@@ -44,3 +46,17 @@ def test_a_path_with_several_sets_of_deletes_stands_once_in_each_scan():
     first, second, other = File("a", ("d",)), File("a", ("e",)), File("b", ("d",))
     assert group_for_scans([first, second, other]) == [[first, other], [second]]
     assert group_for_scans([first, File("a")]) == [[first], [File("a")]]
+
+
+def bits_of(words: np.ndarray) -> list[int]:
+    return [64 * place + bit for place, word in enumerate(words) for bit in range(64) if int(word) >> bit & 1]
+
+
+@pytest.mark.parametrize(
+    "places", [[], [[]], [[0]], [[63], [64], []], [[0, 1, 62, 63, 64, 127, 128, 1000], [5], [999, 100_000]]]
+)
+def test_the_bits_are_the_deleted_positions(places):
+    packed = pack_deletes([np.array(found, np.int64) for found in places])
+    assert [bits_of(words) for words in packed.each] == places
+    assert bits_of(packed.any) == sorted({place for found in places for place in found})
+    assert packed.words <= count_words([np.array(found, np.int64) for found in places])

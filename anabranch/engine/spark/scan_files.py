@@ -1,8 +1,8 @@
 """Parquet files as frames, without the rows that position delete files list.
 
 A tick reads the same version of a table in many statements. So the deleted positions are handed to Spark
-once, and kept as a frame, with the condition that compares them, for as long as there is room. Frames of the
-files themselves are made anew: where one stands twice in a statement, Spark's optimiser confuses its columns.
+once, and the filter that uses them is kept for as long as there is room. Frames of the files themselves are
+made anew: where one stands twice in a statement, Spark's optimiser confuses its columns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -20,9 +19,10 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
 from anabranch.engine.base import FileWithDeletes, ReadPositions
+from anabranch.engine.spark.deleted_bits import MAX_WORDS, WORD, DeletedBits, count_words, pack_deletes
 from anabranch.engine.spark.error_translation import translate_errors
 from anabranch.engine.spark.expressions import path_spellings
 from anabranch.engine.spark.schemas import spark_schema
@@ -31,21 +31,18 @@ from anabranch.schema import Schema
 
 FILE, POSITION = "__file", "__position"
 KEPT = 64
-"""For so many sets of files the position deletes are kept as frames."""
+"""For so many sets of files the filter that leaves deleted rows out is kept."""
 SENT_DELETES = 1_000_000
-"""Up to so many deleted positions are sent to Spark as rows; of more, Spark reads the delete files itself."""
+"""Up to so many deleted positions are sent to Spark; of more, it reads the delete files itself."""
 SCANNED_TOGETHER = 4
 """Up to so many times as many files without position deletes are read in the same scan as those with some."""
 _DELETED_IN, _DELETED_AT = "file_path", "pos"
 _NUMBER, _PLACE = "__number", "__place"
+_ANY, _EACH = "any", "each"
 
 
-@dataclass(frozen=True)
-class DeleteTest:
-    """The deleted positions of some files, and the condition under which a row of them is at one."""
-
-    gone: DataFrame
-    is_gone: SparkColumn
+LeaveOut = Callable[[DataFrame], DataFrame]
+"""Leaves the deleted rows out of a frame with `__file` and `__position`."""
 
 
 class FileScanner:
@@ -54,7 +51,7 @@ class FileScanner:
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, DeleteTest] = OrderedDict()
+        self._kept: OrderedDict[Any, LeaveOut] = OrderedDict()
 
     def scan(
         self,
@@ -81,13 +78,24 @@ class FileScanner:
         if not any(file.deletes for file in files):
             return self._scan_paths([file.path for file in files], schema, positions=positions)
         rows = self._scan_paths([file.path for file in files], schema, positions=True)
-        test = self._keep(
-            tuple((file.path, file.deletes) for file in files),
-            lambda: make_delete_test(rows, files, self._deleted_rows(files, deleted)),
-        )
-        return _filter_rows(rows, test, positions=positions)
+        key = tuple((file.path, file.deletes) for file in files)
+        left = self._keep(key, lambda: self._make_filter(rows, files, deleted))(rows)
+        return left if positions else left.drop(FILE, POSITION)
 
-    def _keep(self, key: Any, make: Callable[[], DeleteTest]) -> DeleteTest:
+    def _make_filter(
+        self, rows: DataFrame, files: Sequence[FileWithDeletes], deleted: ReadPositions | None
+    ) -> LeaveOut:
+        """A filter for rows of files; `deleted` reads their deleted positions, as long as those are few."""
+        number = number_of_file(rows, files)
+        if deleted is None:
+            return leave_out_listed(number, self._read_deletes(files))
+        places = [deleted(file) for file in files]
+        if count_words(places) <= MAX_WORDS:
+            return leave_out_bits(number, *self._send_bits(pack_deletes(places)))
+        few = sum(map(len, places)) <= SENT_DELETES
+        return leave_out_listed(number, self._send_positions(places) if few else self._read_deletes(files))
+
+    def _keep(self, key: Any, make: Callable[[], LeaveOut]) -> LeaveOut:
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -106,8 +114,7 @@ class FileScanner:
         """The rows of files but those at deleted positions, whatever delete files list."""
         with translate_errors():
             rows = self._scan_paths([file.path for file in files], schema, positions=True)
-            gone = self._send_positions([deleted(file) for file in files])
-            return _filter_rows(rows, make_delete_test(rows, files, gone), positions=False)
+            return self._make_filter(rows, files, deleted)(rows).drop(FILE, POSITION)
 
     def forget(self) -> None:
         """Keep nothing: the session that frames belong to ends."""
@@ -137,12 +144,8 @@ class FileScanner:
             "*", F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(POSITION)
         )
 
-    def _deleted_rows(self, files: Sequence[FileWithDeletes], deleted: ReadPositions | None) -> DataFrame:
-        """The deleted positions of files, each with the number of its file."""
-        if deleted is not None:
-            places = [deleted(file) for file in files]
-            if sum(map(len, places)) <= SENT_DELETES:
-                return self._send_positions(places)
+    def _read_deletes(self, files: Sequence[FileWithDeletes]) -> DataFrame:
+        """The deleted positions of files, each with the number of its file, read by Spark."""
         by_deletes: dict[tuple[str, ...], list[tuple[str, int]]] = {}
         for number, file in enumerate(files):
             if file.deletes:
@@ -159,6 +162,19 @@ class FileScanner:
         listed = self.read_parquet(deletes, kind).join(owners, _DELETED_IN)
         return listed.select(_NUMBER, F.col(_DELETED_AT).alias(_PLACE))
 
+    def _send_bits(self, bits: DeletedBits) -> tuple[SparkColumn, SparkColumn]:
+        """The words of all files together, and those of each, as values that Spark hands to every task."""
+        table = pa.table(
+            {
+                _ANY: pa.array([bits.any], pa.list_(pa.int64())),
+                _EACH: pa.array([list(bits.each)], pa.list_(pa.list_(pa.int64()))),
+            }
+        )
+        words = ArrayType(LongType())
+        schema = StructType([StructField(_ANY, words), StructField(_EACH, ArrayType(words))])
+        sent = self._session().createDataFrame(table, schema)
+        return sent.select(_ANY).scalar(), sent.select(_EACH).scalar()
+
     def _send_positions(self, places: Sequence[Any]) -> DataFrame:
         """Positions of files, which are numbered in order, as a frame."""
         owners = np.repeat(np.arange(len(places), dtype=np.int32), [len(found) for found in places])
@@ -167,13 +183,10 @@ class FileScanner:
         return self._session().createDataFrame(rows, schema)
 
 
-def make_delete_test(rows: DataFrame, files: Sequence[FileWithDeletes], gone: DataFrame) -> DeleteTest:
-    """The test for rows of files, given a frame of numbers of files and deleted positions.
+def number_of_file(rows: DataFrame, files: Sequence[FileWithDeletes]) -> SparkColumn:
+    """The number of a row's file.
 
-    Deleted positions are few beside the rows, and are broadcast. The join hashes by position alone; the file
-    is compared only where the position matches. So the file's condition must not be an equation between both
-    sides, or Spark would hash by both. It is written so that the number is computed once. A path that wasn't
-    asked for fails the read, since deleted rows would come back otherwise.
+    A path that wasn't asked for fails the read: deleted rows would come back otherwise.
     """
     numbers = {file.path: number for number, file in enumerate(files)}
     spelled = {
@@ -184,14 +197,37 @@ def make_delete_test(rows: DataFrame, files: Sequence[FileWithDeletes], gone: Da
     }
     unknown = F.raise_error(F.concat(F.lit("a file that was not asked for: "), F.col(FILE)))
     known = F.from_json(F.lit(json.dumps(spelled, sort_keys=True)), "map<string,int>")
-    number = F.coalesce(F.try_element_at(known, F.col(FILE)), unknown.cast("int"))
+    return F.coalesce(F.try_element_at(known, F.col(FILE)), unknown.cast("int"))
+
+
+def leave_out_bits(number: SparkColumn, any_file: SparkColumn, each_file: SparkColumn) -> LeaveOut:
+    """Leaves out rows whose position is set in the bits of their file.
+
+    The file is looked at only where the position is deleted in some file: comparing paths takes far longer. A
+    plain condition comes before a query's EXISTS or IN. With a join they would come first, and their rows be
+    shuffled, each with the path of its file.
+    """
+    word = F.shiftright(F.col(POSITION), 6).cast("int")
+    bit = F.col(POSITION).bitwiseAND(WORD - 1).cast("int")
+
+    def is_set(words: SparkColumn) -> SparkColumn:
+        return F.coalesce(F.getbit(F.get(words, word), bit).cast("int"), F.lit(0)) == 1
+
+    stays = ~(is_set(any_file) & is_set(F.get(each_file, number)))
+    return lambda rows: rows.where(stays)
+
+
+def leave_out_listed(number: SparkColumn, gone: DataFrame) -> LeaveOut:
+    """Leaves out rows that a frame of numbers of files and positions lists.
+
+    Deleted positions are few beside the rows, and are broadcast. The join hashes by position alone; the file
+    is compared only where the position matches. So the file's condition must not be an equation between both
+    sides, or Spark would hash by both. It is written so that the number is computed once.
+    """
     same_file = number.bitwiseXOR(F.col(_NUMBER)) == 0
-    return DeleteTest(F.broadcast(gone), (F.col(POSITION) == F.col(_PLACE)) & same_file)
-
-
-def _filter_rows(rows: DataFrame, test: DeleteTest, *, positions: bool) -> DataFrame:
-    kept = rows.join(test.gone, test.is_gone, "left_anti")
-    return kept if positions else kept.drop(FILE, POSITION)
+    same_row = (F.col(POSITION) == F.col(_PLACE)) & same_file
+    listed = F.broadcast(gone)
+    return lambda rows: rows.join(listed, same_row, "left_anti")
 
 
 def group_for_scans(files: Sequence[FileWithDeletes]) -> list[Sequence[FileWithDeletes]]:
