@@ -5,19 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import anabranch as ab
-from anabranch.iceberg.type_mapping import to_arrow
+from tests.generated_tables import load_tables, read_tables
 from tests.tpch.schemas import SCHEMAS
 
 GENERATOR = "tpchgen-cli"
-BATCH_ROWS = 1_000_000
-"""How many rows are in memory at once while a table is loaded."""
 
 
 def generator() -> str | None:
@@ -38,25 +34,9 @@ def generate(folder: Path, scale: float) -> dict[str, Path]:
 
 def read(folder: Path) -> dict[str, pa.Table]:
     """The generated tables, in the types of their schemas."""
-    return {str(name): pa.Table.from_batches(_batches(folder, str(name))) for name in SCHEMAS}
+    return read_tables(folder, SCHEMAS)
 
 
 def load(lake: ab.Lake, folder: Path) -> int:
-    """Create the eight tables with the generated rows, under one lsn.
-
-    Arrow at any scale: it is faster than Spark here, and only a batch is in memory.
-    """
-    with lake.transaction() as tx:
-        for name, schema in SCHEMAS.items():
-            tx.create_table(str(name), schema)
-            for batch in _batches(folder, str(name)):
-                tx.insert(str(name), batch)
-    assert tx.lsn is not None
-    return tx.lsn
-
-
-def _batches(folder: Path, name: str) -> Iterator[pa.RecordBatch]:
-    schema = next(to_arrow(schema) for table, schema in SCHEMAS.items() if str(table) == name)
-    with pq.ParquetFile(folder / f"{name}.parquet") as file:
-        for batch in file.iter_batches(batch_size=BATCH_ROWS):
-            yield batch.cast(schema)
+    """Create the eight tables with the generated rows, under one lsn."""
+    return load_tables(lake, folder, SCHEMAS)
