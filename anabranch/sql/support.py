@@ -160,7 +160,8 @@ the clock: current_date, now, 'today', … :: never AB203
     SELECT id FROM orders WHERE day = current_date
 the session: current_user, input_file_name, … :: never AB203
     SELECT current_user() AS me FROM orders
-LIMIT without ORDER BY :: never AB203 :: except inside EXISTS, where it changes nothing
+LIMIT without ORDER BY :: never AB203 ::
+  except inside EXISTS and of a single row, where it changes nothing
     SELECT id FROM orders LIMIT 10
 TABLESAMPLE :: never AB203
     SELECT id FROM orders TABLESAMPLE (10 PERCENT)

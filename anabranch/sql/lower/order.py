@@ -1,13 +1,15 @@
 """ORDER BY and LIMIT.
 
 A table has no order, so an order matters only where LIMIT or OFFSET cut. Ties would make the cut
-arbitrary: all columns of the result follow the keys that were asked for.
+arbitrary: all columns of the result follow the keys that were asked for. A single row has an order
+anyway, and no LIMIT but zero cuts it.
 """
 
 from __future__ import annotations
 
 from anabranch.algebra.evaluate_scalar import evaluate_scalar
 from anabranch.algebra.plan import Filter, Plan, Project, SortKey, Top, Values, Window, WindowCall
+from anabranch.algebra.row_bounds import has_at_most_one_row
 from anabranch.algebra.scalar import Call, Literal, Ref, Scalar, all_of
 from anabranch.schema import Array, Map, Struct, Type
 from anabranch.sql.lower.conditions import has_subquery
@@ -24,11 +26,11 @@ def has_limit(query: Query) -> bool:
     return query.limit is not None or query.offset is not None
 
 
-def limit_and_offset(context: Context, query: Query) -> tuple[int | None, int]:
-    """LIMIT and OFFSET, refused where no order says which rows they mean."""
+def limit_and_offset(context: Context, query: Query, plan: Plan) -> tuple[int | None, int]:
+    """LIMIT and OFFSET of a plan's rows, refused where no order says which rows they mean."""
     limit = None if query.limit is None else whole_number(context, query.limit, "LIMIT")
     offset = 0 if query.offset is None else whole_number(context, query.offset, "OFFSET")
-    if not query.order and limit != 0:
+    if not query.order and limit != 0 and not has_at_most_one_row(plan):
         node: Node = query.limit or query.offset or query
         word = "OFFSET" if query.limit is None else "LIMIT"
         raise context.not_incremental(
@@ -82,7 +84,7 @@ def order_position(context: Context, sort: Sort, count: int) -> int | None:
 
 def limit_result(context: Context, relation: Relation, query: Query, environment: Environment) -> Relation:
     """The first rows of a result that is complete: its order can only use its columns."""
-    limit, offset = limit_and_offset(context, query)
+    limit, offset = limit_and_offset(context, query, relation.plan)
     site = PlanBuilder(relation.plan)
     scope = Scope(relation.fields, outer_block(environment, relation.carried))
     expressions = Expressions(context, scope, site)
@@ -106,6 +108,8 @@ def first_rows(
     context: Context, relation: Relation, keys: list[SortKey], limit: int | None, offset: int
 ) -> Plan:
     """The first rows of a relation; in a correlated query, the first rows for each row outside."""
+    if limit != 0 and not offset and has_at_most_one_row(relation.plan):
+        return relation.plan
     carried = set((relation.carried or {}).values())
     sorted_by = {key.scalar for key in keys}
     more = [

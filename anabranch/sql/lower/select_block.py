@@ -148,7 +148,7 @@ def _limit_block(
 ) -> Relation:
     """LIMIT over a plain block: its order may use columns that the result doesn't have."""
     context = block.context
-    limit, offset = limit_and_offset(context, query)
+    limit, offset = limit_and_offset(context, query, block.site.plan)
     keys = _sort_keys(block, query, items)
     kept = [(name, Ref(name)) for name in (block.carried or {}).values()]
     extra: list[tuple[str, Scalar]] = []

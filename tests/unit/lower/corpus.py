@@ -266,6 +266,14 @@ CORPUS: dict[str, str] = {
         SELECT a, b FROM t ORDER BY 2, 1 DESC LIMIT 1 + 1
         SELECT a FROM t ORDER BY a OFFSET 2
         SELECT count(*) AS n FROM (SELECT a FROM t ORDER BY b LIMIT 3) AS x
+        SELECT count(*) AS n, sum(b) AS x FROM t LIMIT 5
+        SELECT count(*) AS n FROM t ORDER BY sum(b) LIMIT 5
+        SELECT max(a) AS m FROM t HAVING count(*) > 2 LIMIT 1
+        SELECT * FROM (SELECT max(a) AS m FROM t) AS p, (SELECT min(c) AS n FROM u) AS q LIMIT 100
+        SELECT a, (SELECT max(c) FROM u LIMIT 1) AS m FROM t
+        SELECT a, (SELECT max(c) FROM u WHERE u.a = t.a LIMIT 1) AS m FROM t
+        SELECT count(*) AS n FROM t LIMIT 0
+        SELECT count(*) AS n FROM t OFFSET 1
     """,
     "laterals": """
         SELECT t.a, l.m FROM t, LATERAL (SELECT max(c) AS m FROM u WHERE u.a = t.a) AS l

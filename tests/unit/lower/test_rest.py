@@ -57,6 +57,40 @@ def test_a_limit_without_an_order_is_refused(tail: str) -> None:
     assert caught.value.hint == "add ORDER BY, or create it with refresh_mode = full."
 
 
+@pytest.mark.parametrize("tail", ["LIMIT 5", "ORDER BY n LIMIT 5", "ORDER BY min(b) LIMIT 1"])
+@pytest.mark.parametrize(
+    "query", ["SELECT count(*) AS n FROM t", "SELECT max(b) AS n FROM t HAVING count(*) > 1"]
+)
+def test_a_limit_of_a_single_row_changes_nothing(query: str, tail: str) -> None:
+    found = lowered(f"{query} {tail}")
+    assert found.plan == lowered(query).plan
+    assert (found.settled, found.notices) == (True, ())
+
+
+def test_a_single_row_may_be_cut_without_an_order() -> None:
+    assert rows("SELECT count(*) AS n FROM t LIMIT 1", DB) == table("4")
+    assert rows("SELECT count(*) AS n FROM t LIMIT 0", DB) == {}
+    assert rows("SELECT count(*) AS n FROM t OFFSET 1", DB) == {}
+    assert rows("SELECT * FROM (SELECT max(a) AS m FROM t) AS p, (SELECT 1 AS n) AS q LIMIT 9", DB) == table(
+        "2 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a, count(*) AS n FROM t GROUP BY a",
+        "SELECT count(*) AS n FROM t UNION ALL SELECT 1",
+        "SELECT p.m FROM (SELECT max(a) AS m FROM t) AS p FULL JOIN (SELECT min(a) AS n FROM t) AS q ON m = n",
+        "SELECT p.m FROM (SELECT max(a) AS m FROM t) AS p LEFT JOIN u ON u.a = p.m",
+        "SELECT count(*) AS n FROM t GROUP BY GROUPING SETS ((), ())",
+    ],
+)
+def test_what_may_have_a_second_row_is_not_cut_without_an_order(query: str) -> None:
+    with pytest.raises(NotIncremental, match="without ORDER BY"):
+        lowered(f"{query} LIMIT 5")
+
+
 @pytest.mark.parametrize("tail", ["ORDER BY 3 LIMIT 1", "ORDER BY a LIMIT 1.5", "ORDER BY a LIMIT -1"])
 def test_orders_and_limits_that_mean_nothing_are_refused(tail: str) -> None:
     with pytest.raises(InvalidQuery):
