@@ -14,7 +14,19 @@ from bench.harness import Report, Size
 
 SHORT = ("commits", "idle", "graphs", "maintenance")
 """What is measured if no topic is named: it fits into twenty minutes on two cores."""
-LONG = ("shares", "full", "every", "growth", "fill", "wide", "closure", "pipelines", "memory", "cluster")
+LONG = (
+    "shares",
+    "full",
+    "tpcds",
+    "every",
+    "growth",
+    "fill",
+    "wide",
+    "closure",
+    "pipelines",
+    "memory",
+    "cluster",
+)
 """What is measured only when it is named: it takes long."""
 
 

@@ -27,13 +27,14 @@ from bench.shares import (
     WARM_UP,
     ShareRow,
     Timings,
+    Workload,
     mean_speedup,
     run_round,
     share_table,
     summarise,
 )
 from bench.tpch import create_stream, open_tpch_lake, read_queries
-from bench.tpch_changes import change_orders, count_share_of_orders
+from bench.tpch_changes import change_share_of_orders
 from tests.cluster.standalone import (
     Cluster,
     application_options,
@@ -42,6 +43,7 @@ from tests.cluster.standalone import (
     wait_for_executors,
 )
 from tests.cluster.wheel import install_wheel
+from tests.tpch.rounds import KEYS
 
 SHARE = 0.01
 WORKERS = 2
@@ -111,10 +113,11 @@ def measure_on_cluster(folder: Path, size: Size, master: str, workers: Sequence[
         for name in texts:
             create_stream(lake, name, "differential")
             print(f"  {name} is there", flush=True)
+        workload = Workload(texts, KEYS, change_share_of_orders)
         timings = {name: Timings(name, SHARE) for name in texts}
         rounds = WARM_UP + size.measured_rounds(ROUNDS)
         for number in range(rounds):
-            run_round(lake, texts, timings, number, warm_up=number < WARM_UP, with_full=False)
+            run_round(lake, workload, timings, number, SHARE, warm_up=number < WARM_UP, with_full=False)
         _check_all(lake, texts)
         rows = [summarise(each) for each in timings.values()]
         killed = _run_killed_round(lake, rows, rounds, workers)
@@ -125,7 +128,7 @@ def _run_killed_round(
     lake: ab.Lake, rows: Sequence[ShareRow], number: int, workers: Sequence[int]
 ) -> list[KilledRefresh]:
     """One more change, and a refresh of every query in the middle of which an executor is killed."""
-    changed = change_orders(lake, number, count_share_of_orders(lake, SHARE))
+    changed = change_share_of_orders(lake, number, SHARE)
     print(f"  {SHARE:.1%}, {changed:,} rows changed, executors are killed", flush=True)
     killed = []
     for row in rows:

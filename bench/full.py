@@ -21,6 +21,7 @@ from bench.refresh_modes import sort_rows
 from bench.shares import SPARK_ONLY
 from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
 from bench.tpch_changes import change_orders, count_share_of_orders
+from tests.tpch.rounds import KEYS
 
 SHARE, CHANGES = 0.01, 10
 WARM_UP, ROUNDS = 1, 3
@@ -62,7 +63,7 @@ def measure(folder: Path, size: Size) -> Report:
             changed = change_orders(lake, number, count_share_of_orders(lake, SHARE))
             print(f"  {changed:,} rows changed", flush=True)
         with TemporaryDirectory() as place:
-            plain_spark = PlainSpark(lake, Path(place))
+            plain_spark = PlainSpark(lake, Path(place), KEYS)
             for number in range(WARM_UP + size.measured_rounds(ROUNDS)):
                 for name, text in texts.items():
                     _measure_turn(lake, plain_spark, name, text, timings[name], warm_up=number < WARM_UP)

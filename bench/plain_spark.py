@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,16 +12,15 @@ import pyarrow.parquet as pq
 import anabranch as ab
 from bench.clean_tables import write_clean_tables
 from bench.harness import measure_seconds
-from tests.tpch.rounds import KEYS
 
 
 class PlainSpark:
-    """Runs queries over TPC-H's tables as they are now, in the session of a lake."""
+    """Runs queries over tables as they are now, in the session of a lake."""
 
-    def __init__(self, lake: ab.Lake, folder: Path) -> None:
+    def __init__(self, lake: ab.Lake, folder: Path, tables: Iterable[str]) -> None:
         self._session = lake._context.engine.session  # type: ignore[attr-defined]
         self._folder, self._numbers = folder, itertools.count()
-        for table, paths in write_clean_tables(lake, KEYS, folder).items():
+        for table, paths in write_clean_tables(lake, tables, folder).items():
             self._session.read.parquet(*paths).createOrReplaceTempView(table)
 
     def measure_query(self, text: str) -> tuple[float, Path]:

@@ -8,7 +8,7 @@ Spark over compacted Parquet files, which commits nothing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,13 +19,24 @@ from bench.plain_spark import PlainSpark
 from bench.profile_refresh import KINDS, profile_work
 from bench.refresh_modes import NO_DATA, check_rows
 from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
-from bench.tpch_changes import change_orders, count_share_of_orders
+from bench.tpch_changes import change_share_of_orders
+from tests.tpch.rounds import KEYS
 
 SHARES = (0.001, 0.01, 0.05)
 ROUNDS = 3
 WARM_UP = 1
 MODES = ("full", "differential")
 SPARK_ONLY = {"driver_rows": 0}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The queries that are kept, by name, and the tables that they read."""
+
+    texts: Mapping[str, str]
+    tables: Collection[str]
+    change: Callable[[ab.Lake, int, float], int]
+    """Changes a share of the rows for the round of that number; how many rows that is."""
 
 
 @dataclass
@@ -62,21 +73,9 @@ class ShareRow:
 def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     with open_tpch_lake(folder, size.scale, **SPARK_ONLY) as lake:
-        texts = read_queries(size.queries)
-        for name in texts:
-            for mode in MODES:
-                create_stream(lake, name, mode, initialize=mode != "full")
-            print(f"  {name} is there", flush=True)
-        rows: list[ShareRow] = []
-        number = 0
-        for share in SHARES:
-            timings = {name: Timings(name, share) for name in texts}
-            for place in range(WARM_UP + size.measured_rounds(ROUNDS)):
-                run_round(lake, texts, timings, number, warm_up=place < WARM_UP)
-                number += 1
-            rows += [summarise(each) for each in timings.values()]
-            print(f"  {share:.1%}: {format_means(rows, share)}", flush=True)
-        for name in texts:
+        workload = Workload(read_queries(size.queries), KEYS, change_share_of_orders)
+        rows = measure_workload(lake, workload, SHARES, size.measured_rounds(ROUNDS))
+        for name in workload.texts:
             check_rows(lake, name, MODES)
         print("  all results are those of the full refresh", flush=True)
     means = {f"{share:g}": mean_speedup(rows, share) for share in SHARES}
@@ -84,22 +83,43 @@ def measure(folder: Path, size: Size) -> Report:
     return Report(share_table(rows), {"shares": document})
 
 
+def measure_workload(
+    lake: ab.Lake, workload: Workload, shares: Collection[float], rounds: int
+) -> list[ShareRow]:
+    """Create the stream tables of a workload, and refresh them in turns after rounds of changes."""
+    texts = workload.texts
+    for name, text in texts.items():
+        for mode in MODES:
+            create_stream(lake, name, mode, initialize=mode != "full", text=text)
+        print(f"  {name} is there", flush=True)
+    rows: list[ShareRow] = []
+    number = 0
+    for share in shares:
+        timings = {name: Timings(name, share) for name in texts}
+        for place in range(WARM_UP + rounds):
+            run_round(lake, workload, timings, number, share, warm_up=place < WARM_UP)
+            number += 1
+        rows += [summarise(each) for each in timings.values()]
+        print(f"  {share:.1%}: {format_means(rows, share)}", flush=True)
+    return rows
+
+
 def run_round(
     lake: ab.Lake,
-    texts: Mapping[str, str],
+    workload: Workload,
     timings: Mapping[str, Timings],
     number: int,
+    share: float,
     *,
     warm_up: bool,
     with_full: bool = True,
 ) -> None:
-    """Change a share of the orders; then measure every query by plain Spark and by refreshes."""
-    share = next(iter(timings.values())).share
-    changed = change_orders(lake, number, count_share_of_orders(lake, share))
+    """Change a share of the rows; then measure every query by plain Spark and by refreshes."""
+    changed = workload.change(lake, number, share)
     print(f"  {share:.1%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     with TemporaryDirectory() as place:
-        plain_spark = PlainSpark(lake, Path(place))
-        for name, text in texts.items():
+        plain_spark = PlainSpark(lake, Path(place), workload.tables)
+        for name, text in workload.texts.items():
             plain, _ = plain_spark.measure_query(text)
             full = [measure_full_refresh(lake, name)] if with_full else []
             record: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,19 @@ QUERIES = Path(__file__).parent.parent / "tests" / "tpch" / "queries"
 @contextmanager
 def open_tpch_lake(folder: Path, scale: float, **settings: object) -> Iterator[ab.Lake]:
     """A lake in a folder; it is loaded if it isn't there. Without notices: who reads numbers knows them."""
-    place = folder / f"{scale:g}"
+    with open_generated_lake(folder / f"{scale:g}", scale, generate, load, **settings) as lake:
+        yield lake
+
+
+@contextmanager
+def open_generated_lake(
+    place: Path,
+    scale: float,
+    generate: Callable[[Path, float], object],
+    load: Callable[[ab.Lake, Path], int],
+    **settings: object,
+) -> Iterator[ab.Lake]:
+    """The same with the tables of any generator."""
     there = (place / "lake").exists()
     if not there:
         generate(place / "data", scale)
@@ -40,9 +52,11 @@ def stream_name(query: str, mode: str) -> str:
     return query if mode == "differential" else f"{query}_{mode}"
 
 
-def create_stream(lake: ab.Lake, query: str, mode: str, *, initialize: bool = True) -> None:
-    """Create the stream table of a query, unless it is there."""
+def create_stream(
+    lake: ab.Lake, query: str, mode: str, *, initialize: bool = True, text: str | None = None
+) -> None:
+    """Create the stream table of a query, unless it is there; without a text it is TPC-H's."""
     name = stream_name(query, mode)
     if not any(stream.name == name for stream in lake.status()):
-        text = read_queries((query,))[query]
+        text = read_queries((query,))[query] if text is None else text
         lake.create_stream_table(name, text, refresh_mode=mode, schedule=None, initialize=initialize)

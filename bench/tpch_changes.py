@@ -20,6 +20,11 @@ def change_orders(lake: ab.Lake, number: int, count: int) -> int:
     return _apply_changes(lake, _draw_orders(lake, number, count))
 
 
+def change_share_of_orders(lake: ab.Lake, number: int, share: float) -> int:
+    """The same for a share of the orders."""
+    return change_orders(lake, number, count_share_of_orders(lake, share))
+
+
 def count_share_of_orders(lake: ab.Lake, share: float) -> int:
     """How many orders that share is."""
     with duckdb_peer.open_connection(lake, ["orders"]) as connection:

@@ -1,8 +1,8 @@
 """Rounds of changes to TPC-DS's tables, as values, drawn in DuckDB from what the tables hold.
 
-Of each channel a share of the orders goes with all lines and returns; as many come, copies of others under
-new numbers and on other days; as many are corrected. The stock changes alike, row by row. So about a share of
-every fact table is deleted, another is inserted, and another is updated.
+Of each channel some orders go with all lines and returns; as many come, copies of others under new numbers
+and on other days; as many are corrected. The stock changes alike, row by row. So of the rows of every fact
+table that change, about a third is deleted, a third is inserted, and a third is updated.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DENOMINATOR = 1_000_000
 
 
 def change_facts(connection: duckdb.DuckDBPyConnection, number: int, share: float) -> Round:
-    """About a share of every fact table goes, another comes, another takes other values."""
+    """About a share of the rows of every fact table changes."""
     chance = np.random.default_rng([number])
     changes: dict[str, Change] = {}
     for sales, returns in CHANNELS:
@@ -73,7 +73,7 @@ def _change_channel(
 ) -> Mapping[str, Change]:
     order = FACTS[sales][0]
     known = connection.sql(f"SELECT DISTINCT {order} AS n FROM {sales} ORDER BY n").fetchnumpy()["n"]
-    count = max(1, round(len(known) * share))
+    count = max(1, round(len(known) * share / 3))
     going, copied, corrected = np.split(chance.choice(known, 3 * count, replace=False), 3)
     days = int(chance.integers(-60, 61))
     found = {}
@@ -96,7 +96,7 @@ def _change_stock(
     columns = ", ".join(key)
     drawn = connection.execute(
         f"SELECT DISTINCT {columns} FROM {table} WHERE hash({columns}, ?) % ? < ? ORDER BY {columns}",
-        [number, DENOMINATOR, round(3 * share * DENOMINATOR)],
+        [number, DENOMINATOR, round(share * DENOMINATOR)],
     ).to_arrow_table()
     parts = chance.integers(0, 3, drawn.num_rows)
     picked = [drawn.filter(pa.array(parts == part)).rename_columns(_places(key)) for part in range(3)]

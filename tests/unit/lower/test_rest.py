@@ -81,7 +81,7 @@ def test_a_single_row_may_be_cut_without_an_order() -> None:
     [
         "SELECT a, count(*) AS n FROM t GROUP BY a",
         "SELECT count(*) AS n FROM t UNION ALL SELECT 1",
-        "SELECT p.m FROM (SELECT max(a) AS m FROM t) AS p FULL JOIN (SELECT min(a) AS n FROM t) AS q ON m = n",
+        "SELECT m FROM (SELECT max(a) AS m FROM t) AS p FULL JOIN (SELECT min(a) AS n FROM t) AS q ON m = n",
         "SELECT p.m FROM (SELECT max(a) AS m FROM t) AS p LEFT JOIN u ON u.a = p.m",
         "SELECT count(*) AS n FROM t GROUP BY GROUPING SETS ((), ())",
     ],
