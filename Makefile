@@ -90,7 +90,8 @@ $(VENV)/runtime.stamp: pyproject.toml constraints.txt | $(BIN)/pip
 	@$(INSTALL) -c constraints.txt -e '.[cli]'
 	@touch $@
 
-$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/pip
+$(VENV)/dev.stamp: pyproject.toml constraints.txt tests/tpcds/generator.txt | $(BIN)/pip
 	@echo "installing into $(VENV) from PyPI, with the test tools (once; a few minutes)"
 	@$(INSTALL) -c constraints.txt -e '.[dev]'
+	@$(INSTALL) --upgrade --target $(VENV)/tpcds -r tests/tpcds/generator.txt
 	@touch $(VENV)/runtime.stamp $@

@@ -55,10 +55,10 @@ def parse_arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     known = f"{', '.join(SHORT)}; only when named: {', '.join(LONG)}"
     parser.add_argument("topics", nargs="*", type=_parse_topic, metavar="topic", help=known)
-    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor, or the share of rows")
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's or TPC-DS's, or the share of rows")
     parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
-    parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's queries, as in q01 q18")
-    parser.add_argument("--keep", type=Path, help="a folder whose TPC-H lakes are used again, or made")
+    parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's or TPC-DS's, as in q01 q18")
+    parser.add_argument("--keep", type=Path, help="a folder whose lakes are used again, or made")
     asked = parser.parse_args(given)
     asked.topics = asked.topics or list(SHORT)
     return asked

@@ -20,14 +20,14 @@ SMALL_RESULTS = Path(__file__).parent.parent / "build" / "bench"
 class Size:
     """How much is measured: 1 is what the documentation speaks of, less is for trying it out.
 
-    `scale` is TPC-H's scale factor, and the share of rows, tables and ticks where there is no TPC-H.
+    `scale` is the scale factor of TPC-H or TPC-DS, and elsewhere the share of rows, tables and ticks.
     """
 
     scale: float = 1.0
     rounds: int | None = None
     """Measured rounds; None: as many as the topic thinks right."""
     queries: tuple[str, ...] = ()
-    """Of TPC-H; none: all, or those that the topic thinks right."""
+    """Of TPC-H or TPC-DS; none: all, or those that the topic thinks right."""
 
     def scale_count(self, count: int, least: int = 1) -> int:
         """So much of a number of rows, tables or ticks.

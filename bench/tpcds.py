@@ -57,7 +57,7 @@ def change_fact_tables(lake: ab.Lake, number: int, share: float) -> int:
 def has_rows_of_full_refresh(lake: ab.Lake, query: str) -> bool:
     """Whether the differential stream table holds what the full one does."""
     kept, full = (_sort_rows(lake.arrow(stream_name(query, mode))) for mode in ("differential", "full"))
-    return kept.equals(full)
+    return bool(kept.equals(full))
 
 
 def _sort_rows(rows: pa.Table) -> pa.Table:

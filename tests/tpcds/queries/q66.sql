@@ -213,5 +213,5 @@ select
   ,w_country
   ,ship_carriers
        ,year_
- order by w_warehouse_name NULLS FIRST
+ORDER BY w_warehouse_name NULLS FIRST
 LIMIT 100
