@@ -94,9 +94,9 @@ def _change_stock(
     """Of rows drawn by their hash a third goes, a third comes again some days later, a third changes."""
     table, key = "inventory", FACTS["inventory"]
     columns = ", ".join(key)
-    drawn = connection.execute(
+    drawn = connection.sql(
         f"SELECT DISTINCT {columns} FROM {table} WHERE hash({columns}, ?) % ? < ? ORDER BY {columns}",
-        [number, DENOMINATOR, round(share * DENOMINATOR)],
+        params=[number, DENOMINATOR, round(share * DENOMINATOR)],
     ).to_arrow_table()
     parts = chance.integers(0, 3, drawn.num_rows)
     picked = [drawn.filter(pa.array(parts == part)).rename_columns(_places(key)) for part in range(3)]
