@@ -9,21 +9,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow as pa
-
 import anabranch as ab
 from bench import duckdb_peer
 from bench.harness import Report, Size
 from bench.shares import ROUNDS, SPARK_ONLY, Workload, mean_speedup, measure_workload, share_table
 from bench.tpch import open_generated_lake, stream_name
+from tests.rounded_rows import sort_rounded
 from tests.tpcds.data import QUERIES, generate, load
 from tests.tpcds.rounds import FACTS, change_facts
 from tests.tpcds.schemas import SCHEMAS
 from tests.tpch.rounds import apply_round
 
 SHARE = 0.001
-DIGITS = 9
-"""So many digits of a floating-point number must agree: it depends on the order in which rows are added."""
 
 
 def measure(folder: Path, size: Size) -> Report:
@@ -55,14 +52,6 @@ def change_fact_tables(lake: ab.Lake, number: int, share: float) -> int:
 
 
 def has_rows_of_full_refresh(lake: ab.Lake, query: str) -> bool:
-    """Whether the differential stream table holds what the full one does."""
-    kept, full = (_sort_rows(lake.arrow(stream_name(query, mode))) for mode in ("differential", "full"))
-    return bool(kept.equals(full))
-
-
-def _sort_rows(rows: pa.Table) -> pa.Table:
-    for place, field in enumerate(rows.schema):
-        if pa.types.is_floating(field.type):
-            digits = [None if value is None else f"{value:.{DIGITS}g}" for value in rows[place].to_pylist()]
-            rows = rows.set_column(place, field.name, pa.array(digits, pa.string()))
-    return rows.sort_by([(column, "ascending") for column in rows.column_names]).combine_chunks()
+    """Whether the differential stream table holds what the full one does, to the last digits of doubles."""
+    kept, full = (sort_rounded(lake.arrow(stream_name(query, mode))) for mode in ("differential", "full"))
+    return kept.equals(full)

@@ -6,10 +6,14 @@ maintained, reading it is all that is done again. And a value that stands for a 
 subquery does, is stored too: what depends on it only asks whether it changed. So are counts of matching rows
 (see `eager_count`), and groups inside of a query that are few because a filtered table restricts them
 (see `restrict_groups`): a change is added to them, where else all rows of the touched groups would be read.
+
+Values that depend on the order of rows are stored wherever they stand inside of a query (`order_of_rows`):
+computed again for the earlier end, they might not be those that the stored rows were made of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from anabranch.algebra.plan import (
@@ -33,6 +37,9 @@ AUTO, NEVER, ALWAYS = "auto", "never", "always"
 INNER_STATES = (AUTO, NEVER, ALWAYS)
 """Which groups inside of a query are stored."""
 
+DependsOnOrder = Callable[[Aggregate | Window], bool]
+"""Whether values of a group or a window may be others when they are computed again."""
+
 
 @dataclass(frozen=True)
 class HiddenState:
@@ -44,7 +51,11 @@ class HiddenState:
 
 
 def split_hidden_state(
-    plan: Plan, columns: tuple[str, ...], table: str, inner_state: str = AUTO
+    plan: Plan,
+    columns: tuple[str, ...],
+    table: str,
+    inner_state: str = AUTO,
+    depends_on_order: DependsOnOrder = lambda part: False,
 ) -> tuple[HiddenState, ...]:
     """The hidden states of a query, in the order of computation; the query's own result comes last.
 
@@ -53,6 +64,7 @@ def split_hidden_state(
     counted = count_eagerly(plan if inner_state == NEVER else restrict_groups(plan))
     plan = counted.plan
     wanted = _subplans_to_store(plan) | counted.counts | _groups_to_store(plan, inner_state)
+    wanted |= _values_to_store(plan, depends_on_order)
     stored: list[HiddenState] = []
     done: dict[Plan, Plan] = {}
 
@@ -104,6 +116,16 @@ def _groups_to_store(plan: Plan, inner_state: str) -> set[Plan]:
         and part is not _core_operator(plan)
         and _is_linear_aggregate(part)
         and (inner_state == ALWAYS or is_restricted(part.input))
+    }
+
+
+def _values_to_store(plan: Plan, depends_on_order: DependsOnOrder) -> set[Plan]:
+    """Groups and windows below the root with values that are computed only once."""
+    core = _core_operator(plan)
+    return {
+        part
+        for part in subplans(plan)
+        if isinstance(part, Aggregate | Window) and part is not core and depends_on_order(part)
     }
 
 

@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.algebra.plan import Delta, Distinct, Net, Plan, Scan, SetOp, Support, subplans, tables
+from anabranch.algebra.plan import (
+    Aggregate,
+    Delta,
+    Distinct,
+    Net,
+    Plan,
+    Scan,
+    SetOp,
+    Support,
+    Window,
+    subplans,
+    tables,
+)
 from anabranch.connection.lake_context import LakeContext
 from anabranch.delta.hidden_state import HiddenState, split_hidden_state
 from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
+from anabranch.delta.order_of_rows import depends_on_order
 from anabranch.engine.base import Frame
 from anabranch.engine.render.statement import render
 from anabranch.errors import NotIncremental
@@ -124,8 +137,12 @@ def define(context: LakeContext, name: TableName, text: str, lake_version: LakeV
     for looped in loops:
         check_recursion(looped.loop)
     kept: list[StoredTable] = []
+
+    def depends(part: Aggregate | Window) -> bool:
+        return depends_on_order(part, lambda plan: _types_of(context, plan, empty))
+
     inner_state = context.settings["inner_state"]
-    for state in split_hidden_state(lowered.plan, lowered.columns, str(name), inner_state):
+    for state in split_hidden_state(lowered.plan, lowered.columns, str(name), inner_state, depends):
         kept.append(_define_stored_table(context, state, empty))
         empty[state.table] = context.engine.scan([], kept[-1].schema)
     query = parse_query(text)
@@ -214,15 +231,17 @@ def _run_query_text(
 
 
 def _define_stored_table(context: LakeContext, state: HiddenState, empty: Mapping[str, Frame]) -> StoredTable:
-    def types(plan: Plan) -> Mapping[str, str]:
-        return context.engine.types_of(run_plan_over_frames(context, plan, plan.names, empty))
-
-    kept = plan_maintenance(state.plan, state.columns, types)
+    kept = plan_maintenance(state.plan, state.columns, lambda plan: _types_of(context, plan, empty))
     schema = context.engine.schema_of(
         run_plan_over_frames(context, kept.stored, kept.columns, empty), hidden=True
     )
     _check_maps(kept, schema, {name: context.engine.types_of(frame) for name, frame in empty.items()})
     return StoredTable(TableName.parse(state.table), kept, schema, state.plan)
+
+
+def _types_of(context: LakeContext, plan: Plan, empty: Mapping[str, Frame]) -> Mapping[str, str]:
+    """The types of a plan's columns, over tables without rows."""
+    return context.engine.types_of(run_plan_over_frames(context, plan, plan.names, empty))
 
 
 def _check_maps(kept: MaintenancePlan, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:

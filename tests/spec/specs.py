@@ -23,8 +23,9 @@ from anabranch.algebra.plan_text import node_text, plan_text
 from anabranch.delta import differentiate
 from anabranch.delta.aggregate_state import exact_state
 from anabranch.delta.explain_strategies import operators, root_strategy, strategies, tree_text
-from anabranch.delta.hidden_state import split_hidden_state
+from anabranch.delta.hidden_state import AUTO, split_hidden_state
 from anabranch.delta.maintenance_plan import plan_maintenance
+from anabranch.delta.order_of_rows import depends_on_order
 from anabranch.delta.simplify import simplify
 from anabranch.engine.render.dialect import SPARK
 from anabranch.engine.render.statement import render
@@ -140,7 +141,10 @@ def _types(plan: Plan) -> Mapping[str, str]:
 
 def _explaining(_: Spec, lowered: LoweredQuery) -> str:
     trees = []
-    for piece in split_hidden_state(lowered.plan, lowered.columns, "result"):
+    pieces = split_hidden_state(
+        lowered.plan, lowered.columns, "result", AUTO, lambda part: depends_on_order(part, _types)
+    )
+    for piece in pieces:
         kept = plan_maintenance(piece.plan, piece.columns, _types)
         choices = strategies(
             piece.plan,

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from anabranch.refresh.define import recompute
+from anabranch.refresh.inputs import Sources
 from tests.engines.lakes import duck_lake
 from tests.equivalence.kept import Kept
 from tests.large_tables import tables_are_large
+from tests.rounded_rows import sort_rounded
 from tests.tpcds.data import QUERIES, load
 from tests.tpcds.parameters import FOR_FEW_ROWS, substitute
 from tests.tpcds.rounds import change_dimensions, change_facts
@@ -59,6 +63,19 @@ def on_spark(tpcds: Path, spark: SparkSession, tmp_path_factory: pytest.TempPath
         yield change_again_and_again(lake, tpcds)
 
 
+def has_rounded_rows(lake: ab.Lake, kept: Kept) -> bool:
+    """Whether the stored rows are those of the query computed anew but for the last digits of doubles."""
+    context = lake._context
+    lake_version = context.catalog.lake_version(kept.lsn)
+    expected = context.engine.collect(
+        recompute(kept.definition, Sources(context, lake_version, lake_version))
+    )
+    stored = lake.arrow(str(kept.definition.name))
+    if not any(pa.types.is_floating(field.type) for field in stored.schema):
+        return False
+    return sort_rounded(stored).equals(sort_rounded(expected.cast(stored.schema)))
+
+
 def without_limit(text: str) -> str:
     """The query with all rows of its result: its order would choose a hundred of them."""
     return text[: text.rindex("\nORDER BY")] if "\nORDER BY" in text and "\nLIMIT" in text else text
@@ -100,5 +117,5 @@ def check_query(name: str, stored: str, text: str, history: History) -> None:
         lake.set("driver_rows", DRIVER_ROWS[number % len(DRIVER_ROWS)])
         with tables_are_large(number % 2 == 0):
             kept.refresh(lsn)
-        assert kept.verify().ok, f"{name} at lsn {lsn}"
+        assert kept.verify().ok or has_rounded_rows(lake, kept), f"{name} at lsn {lsn}"
     assert lake._context.catalog.lake_version().version(kept.definition.name).rows, f"{name} has no rows"

@@ -19,11 +19,14 @@ from anabranch.algebra.plan import (
     StoredResult,
     Tally,
     Top,
+    Window,
+    WindowCall,
     walk,
 )
 from anabranch.algebra.scalar import Call, Literal, Ref, equal
-from anabranch.delta.hidden_state import split_hidden_state
+from anabranch.delta.hidden_state import NEVER, split_hidden_state
 from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
+from anabranch.delta.order_of_rows import Types, depends_on_order
 from anabranch.delta.simplify import simplify
 from tests.unit.delta.small import rows, scan
 
@@ -216,6 +219,58 @@ def test_the_first_rows_of_groups_are_taken_from_stored_groups() -> None:
     stored: Mapping[str, ZSet] = {"q__state": {("mon", 5): 1, ("tue", 2): 1}}
     tables = Tables({"q__state": ("c0", "c1")}, stored, stored)
     assert evaluate(result.plan, tables) == {("tue",): 1}
+
+
+def join_with_days(groups: Plan) -> Plan:
+    return Join(scan("c", "day"), groups, "inner", equal(Ref("c_day"), Ref("day")))
+
+
+def stored_tables(plan: Plan, types: Types) -> list[str]:
+    pieces = split_hidden_state(plan, plan.names, "q", NEVER, lambda part: depends_on_order(part, types))
+    return [piece.table for piece in pieces]
+
+
+@pytest.mark.parametrize(
+    ("call", "types", "is_stored"),
+    [
+        (TOTAL, types_of(sums="double", arguments="double"), True),
+        (TOTAL, types_of(sums="bigint"), False),
+        (TOTAL, types_of(sums="decimal(25,2)", arguments="decimal(15,2)"), False),
+        (AVERAGE, types_of(averages="double", arguments="double"), True),
+        (AVERAGE, types_of(averages="double", arguments="bigint"), True),
+        (AVERAGE, types_of(averages="double", arguments="int"), False),
+        (AVERAGE, types_of(averages="decimal(19,6)", arguments="decimal(15,2)"), False),
+        (LEAST, types_of(arguments="double"), False),
+        (MANY, types_of(), False),
+        (("spread", AggregateCall("stddev", (Ref("o_amount"),))), types_of(), True),
+        (("all", AggregateCall("collect_list", (Ref("o_amount"),))), types_of(), True),
+    ],
+)
+def test_groups_inside_are_stored_if_their_values_depend_on_the_order_of_rows(
+    call: tuple[str, AggregateCall], types: Mapping[str, str], is_stored: bool
+) -> None:
+    groups = Aggregate(ORDERS, DAY, (call,))
+
+    def types_in(plan: Plan) -> Mapping[str, str]:
+        calls = dict(plan.calls) if isinstance(plan, Aggregate) else {}
+        return {name: types[calls[name].function if name in calls else ""] for name in plan.names}
+
+    assert stored_tables(join_with_days(groups), types_in) == ["q__state"] * is_stored + ["q"]
+    # At the root what is stored is the result.
+    assert stored_tables(groups, types_in) == ["q"]
+
+
+def test_windows_inside_are_stored_if_they_add_floating_point_up() -> None:
+    day = (Ref("o_day"),)
+    for function, types, is_stored in (
+        ("sum", "double", True),
+        ("sum", "bigint", False),
+        ("rank", "int", False),
+    ):
+        call = WindowCall(function, (Ref("o_amount"),), day, BY_AMOUNT)
+        window = Project(Window(ORDERS, (("w", call),)), (("day", Ref("o_day")), ("w", Ref("w"))))
+        found = stored_tables(join_with_days(window), lambda plan: dict.fromkeys(plan.names, types))  # noqa: B023
+        assert found == ["q__state"] * is_stored + ["q"]
 
 
 def test_what_stands_above_the_first_rows_stays_above_them() -> None:
