@@ -16,6 +16,7 @@ SHORT = ("commits", "idle", "graphs", "maintenance")
 """What is measured if no topic is named: it fits into twenty minutes on two cores."""
 LONG = (
     "shares",
+    "crossover",
     "full",
     "tpcds",
     "every",

@@ -47,7 +47,8 @@ def _draw_orders(lake: ab.Lake, number: int, count: int) -> Round:
         known = np.unique(connection.sql("SELECT o_orderkey FROM orders").fetchnumpy()["o_orderkey"])
         chance = np.random.default_rng([number])
         # The last one is there to be counted on from: new orders get the keys above it.
-        drawn = np.union1d(chance.choice(known[:-1], 2 * count, replace=False), known[-1:])
+        most = min(2 * count, len(known) - 1)
+        drawn = np.union1d(chance.choice(known[:-1], most, replace=False), known[-1:])
         connection.register("drawn", pa.table({"key": drawn}))
         contents = {
             table: connection.sql(f"SELECT * FROM {table} SEMI JOIN drawn ON {key} = key").to_arrow_table()

@@ -48,10 +48,13 @@ class LakeContext:
     observer: Observer
     follow: ImmediateMaintenance | None = None
     """Maintains the immediate stream tables in a write's commit; see `write/immediate_updates.py`."""
-    large_fetches: set[tuple[MaintenancePlan, frozenset[str]]] = field(default_factory=set)
-    """Queries, and changed tables, for which reading a table once fetched too many rows of it."""
-    large_lookups: set[tuple[MaintenancePlan, frozenset[str]]] = field(default_factory=set)
-    """Queries, and changed tables, for which looking rows up found too many of them."""
+    large_fetches: dict[tuple[MaintenancePlan, frozenset[str]], int] = field(default_factory=dict)
+    """Queries, and changed tables, for which reading a table once fetched too many rows of it, each with the
+    fewest changed rows for which it did."""
+    large_lookups: dict[tuple[MaintenancePlan, frozenset[str]], int] = field(default_factory=dict)
+    """The same where looking rows up found too many of them."""
+    finished_refreshes: set[tuple[str, str]] = field(default_factory=set)
+    """The tables, and actions, that were refreshed since this lake was opened."""
 
     @property
     def lookup_bytes(self) -> int:

@@ -19,6 +19,7 @@ FULL, DIFFERENTIAL, REINITIALIZE = "FULL", "DIFFERENTIAL", "REINITIALIZE"
 IMMEDIATE, NO_DATA, SKIP = "IMMEDIATE", "NO_DATA", "SKIP"
 SUCCEEDED, FAILED, ROLLED_BACK, SKIPPED = "SUCCEEDED", "FAILED", "ROLLED_BACK", "SKIPPED"
 MAX_ERROR_TEXT = 4_000
+MEASURED = (t.history.c.action, t.history.c.micros, t.history.c.estimated_micros, t.history.c.table_id)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,21 @@ class Refresh:
     rows_changed: int = 0
     rows_read: int = 0
     rows_stored: int = 0
+    table_id: str | None = None
+    """The table that has its contents: a later one may take the name."""
+    estimated_seconds: float | None = None
+    """What it was expected to take, by sizes alone; None: nothing is learned from what it took."""
     refresh_id: int = 0
+
+
+@dataclass(frozen=True)
+class MeasuredRefresh:
+    """What a refresh took, and what it was expected to take; None: nothing is learned from it."""
+
+    action: str
+    seconds: float
+    estimated_seconds: float | None
+    table_id: str | None
 
 
 def no_progress_entry(
@@ -93,6 +108,47 @@ def read_refreshes(connection: Connection, name: TableName | None, limit: int) -
     return [_refresh_from_row(row) for row in connection.execute(wanted)]
 
 
+def read_measured_refreshes(
+    connection: Connection, name: TableName, table_id: str, limit: int
+) -> list[MeasuredRefresh]:
+    """The newest refreshes of one table that succeeded, newest first.
+
+    An earlier table of its name is another one.
+    """
+    wanted = (
+        select(*MEASURED)
+        .where(
+            t.history.c.namespace == name.namespace,
+            t.history.c.name == name.table,
+            t.history.c.table_id == table_id,
+            t.history.c.status == SUCCEEDED,
+            t.history.c.action.in_((FULL, REINITIALIZE, DIFFERENTIAL)),
+        )
+        .order_by(t.history.c.refresh_id.desc())
+        .limit(limit)
+    )
+    return [_measured_from_row(row) for row in connection.execute(wanted)]
+
+
+def read_estimated_refreshes(connection: Connection, limit: int) -> list[MeasuredRefresh]:
+    """The newest refreshes of all stream tables from which something is learned, newest first."""
+    wanted = (
+        select(*MEASURED)
+        .where(t.history.c.estimated_micros.is_not(None), t.history.c.status == SUCCEEDED)
+        .order_by(t.history.c.refresh_id.desc())
+        .limit(limit)
+    )
+    return [_measured_from_row(row) for row in connection.execute(wanted)]
+
+
+def _measured_from_row(row: Any) -> MeasuredRefresh:
+    return MeasuredRefresh(row.action, row.micros / 1_000_000, _seconds(row.estimated_micros), row.table_id)
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else micros / 1_000_000
+
+
 def forget_refreshes(connection: Connection, before: datetime) -> None:
     """Forget what finished long ago."""
     connection.execute(delete(t.history).where(t.history.c.finished_at < to_micros(before)))
@@ -126,6 +182,10 @@ def _row_values(entry: Refresh) -> dict[str, Any]:
         "initiated_by": entry.initiated_by,
         "error_code": entry.error_code,
         "error": None if entry.error is None else entry.error[:MAX_ERROR_TEXT],
+        "table_id": entry.table_id,
+        "estimated_micros": (
+            None if entry.estimated_seconds is None else round(entry.estimated_seconds * 1_000_000)
+        ),
     }
 
 
@@ -156,4 +216,6 @@ def _refresh_from_row(row: Any) -> Refresh:
         initiated_by=row.initiated_by,
         error_code=row.error_code,
         error=row.error,
+        table_id=row.table_id,
+        estimated_seconds=_seconds(row.estimated_micros),
     )

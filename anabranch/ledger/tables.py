@@ -276,6 +276,10 @@ history = Table(
     Column("initiated_by", String(16), nullable=False),
     Column("error_code", String(16)),
     Column("error", Text),
+    # The table that the contents are in: a later one may take the name.
+    Column("table_id", String(32)),
+    # How long it was expected to take, by sizes alone. NULL: nothing can be learned from how long it took.
+    Column("estimated_micros", BigInteger),
     Index("anabranch_history_by_name", "namespace", "name", "refresh_id"),
     Index("anabranch_history_by_time", "finished_at"),
 )

@@ -1,22 +1,23 @@
-"""Differential or full: which is likely to be faster, judged by a stream table's own past.
+"""Differential or full: which is likely to be faster, by sizes that are known before the work.
 
-    seconds of a full refresh    = fixed + rows read and stored × cost of a row
-    seconds of a differential    = fixed + rows changed × cost of a changed row
+    seconds of an action = seconds estimated from its sizes × correction
+    correction           = what recent refreshes took ÷ what was estimated for them
 
-Both lines are fitted to recent refreshes by weighted medians: one slow refresh moves nothing, a few in a row
-do, and the newest weigh most. Of what was never seen only this is assumed: fixed costs are alike, and a
-changed row costs as much as a few rows of a full refresh.
+Estimates come from `estimate_work` and `cost_estimate`. The correction is a weighted median of ratios: one
+slow refresh moves nothing, a few in a row do. The newest weigh most, and those of a size like this one.
+Without any, it is how much slower this machine is than the one that the constants were measured on, by the
+refreshes of all stream tables. A refresh that began cold is no evidence.
 
 Differential is preferred. Full must be clearly faster to be chosen, and stays until it isn't faster at all.
-An estimate that is never tested may stay wrong for ever. So the action that keeps losing is tried again when
-the other's line says that it should win, rarely enough to cost no more than a fraction of the time.
+A correction that is never tested may stay wrong for ever. So the action that keeps losing is tried again when
+its sizes alone say that it should win, rarely enough to cost no more than a fraction of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 Action = Literal["FULL", "DIFFERENTIAL"]
@@ -25,16 +26,18 @@ RECENT = 20
 """So many refreshes of each kind are remembered."""
 HALF_LIFE = 3.0
 """A refresh counts half as much as the one so many after it, of its kind."""
-OVERHEAD = 0.5
-"""Seconds that any refresh takes, as long as nothing tells that apart from the cost of rows."""
-CHANGED_ROW = 4.0
-"""What a changed row costs, in rows of a full refresh, as long as it isn't known."""
+ALIKE = 10.0
+"""A refresh whose estimate was so many times smaller or larger counts half as much."""
+PRIOR = 0.25
+"""How much counts what else is known, where a refresh just done at this size counts one."""
+MACHINE_RECENT = 200
+"""So many refreshes of all stream tables tell how fast the machine is."""
+WIDEST = 100.0
+"""No correction is larger than this factor, or smaller than its inverse."""
 CLEARLY = 0.87
 """Full is chosen if it takes this part of a differential's time, or less: a preference may cost a seventh."""
-SPREAD = 2.0
-"""Sizes that differ less than so many times say nothing about the cost of a row."""
-BEYOND = 4.0
-"""Sizes so many times larger than any seen are not judged by what was seen alone."""
+WORTH = 0.1
+"""While no differential refresh was measured, full must be expected to save so many seconds, too."""
 TRY_AGAIN = 12
 """What loses by a factor f is tried again after this many times f refreshes of the other kind."""
 SHORTEST = 0.001
@@ -49,25 +52,27 @@ class Sizes:
     rows_read: int
     rows_stored: int
 
-    def work(self, action: Action) -> int:
-        """The number of rows that decides how long an action takes."""
-        return self.rows_changed if action == "DIFFERENTIAL" else self.rows_read + self.rows_stored
+
+@dataclass(frozen=True)
+class Estimates:
+    """Seconds of both actions, estimated from sizes alone."""
+
+    full: float
+    differential: float
+
+    def of(self, action: Action) -> float:
+        """Those of one action."""
+        return max(SHORTEST, self.full if action == "FULL" else self.differential)
 
 
 @dataclass(frozen=True)
 class PastRefresh:
-    """A refresh that succeeded: how it was done, how long it took, and the sizes it met."""
+    """A refresh that succeeded: how it was done, what it took, and what was estimated from its sizes."""
 
     action: Action
     seconds: float
-    rows_changed: int
-    rows_read: int
-    rows_stored: int
-
-    @property
-    def sizes(self) -> Sizes:
-        """The sizes it met."""
-        return Sizes(self.rows_changed, self.rows_read, self.rows_stored)
+    estimated: float | None
+    """None: it began cold, or met what nobody expected; it is no evidence."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,17 @@ class Choice:
     because: str
 
 
-def choose(sizes: Sizes, past: Sequence[PastRefresh]) -> Choice:
-    """How to refresh a stream table that can be maintained incrementally; `past` has the oldest first."""
+def choose(sizes: Sizes, estimates: Estimates, past: Sequence[PastRefresh], machine: float = 1.0) -> Choice:
+    """How to refresh a stream table that can be maintained incrementally; `past` has the oldest first.
+
+    `machine`: how many times longer than estimated refreshes of other stream tables take.
+    """
     share = f"{sizes.rows_changed:,} of {sizes.rows_read:,} rows changed"
-    if not past:
-        return Choice("DIFFERENTIAL", f"differential: {share}, nothing known yet about the time")
-    full, differential = _cost_estimates(sizes, past)
-    # Staying with full takes less than going to it, so that noise doesn't move it to and fro.
-    stays = past[-1].action == "FULL" and differential.known
-    if full.seconds < differential.seconds * (1.0 if stays else CLEARLY):
-        better, other = full, differential
-    else:
-        better, other = differential, full
+    full = _expect("FULL", estimates, past, machine)
+    differential = _expect("DIFFERENTIAL", estimates, past, machine)
+    better, other = (
+        (full, differential) if _is_full_better(full, differential, past) else (differential, full)
+    )
     factor = other.seconds / max(better.seconds, SHORTEST)
     if other.known and other.hoped < better.seconds and other.untried >= TRY_AGAIN * factor:
         return Choice(
@@ -105,12 +109,42 @@ def choose(sizes: Sizes, past: Sequence[PastRefresh]) -> Choice:
     )
 
 
-@dataclass(frozen=True)
-class _CostEstimate:
-    """The expected time of one kind of refresh.
+def choose_again(
+    what: str, estimates: Estimates, past: Sequence[PastRefresh], machine: float = 1.0
+) -> Choice:
+    """Whether to go on with a differential refresh that has met more than was assumed.
 
-    `seconds` is estimated from its own past, if that is `known`; `hoped` from that of the other kind;
-    `untried` counts the refreshes since its last.
+    `what`: what it met, in words. `estimates.differential`: what going on is expected to take.
+    """
+    full = _expect("FULL", estimates, past, machine).seconds
+    # What differential refreshes took says little: they were estimated without what was met.
+    going_on = estimates.of("DIFFERENTIAL") * _clip(machine)
+    action: Action = "FULL" if full < going_on * CLEARLY else "DIFFERENTIAL"
+    return Choice(
+        action,
+        f"{action.lower()}: {what}, going on about {_format_seconds(going_on)}, "
+        f"full about {_format_seconds(full)}",
+    )
+
+
+def machine_factor(ratios: Mapping[str, Sequence[float]]) -> float:
+    """How many times longer than estimated refreshes take on this machine, by those of several stream tables.
+
+    Each of them counts once, however often it was refreshed.
+
+    >>> machine_factor({"a": [2.0, 1.9, 40.0], "b": [3.0], "c": [1.0, 1.0, 1.0, 1.0]}), machine_factor({})
+    (2.0, 1.0)
+    """
+    each = [_weighted_median((ratio, 1.0) for ratio in of_table) for of_table in ratios.values() if of_table]
+    return _clip(_weighted_median((ratio, 1.0) for ratio in each)) if each else 1.0
+
+
+@dataclass(frozen=True)
+class _Expectation:
+    """The expected time of one action.
+
+    `known`: whether it was measured; `hoped`: what its sizes alone would say; `untried` counts the refreshes
+    since its last.
     """
 
     action: Action
@@ -120,82 +154,73 @@ class _CostEstimate:
     untried: int
 
 
-def _cost_estimates(sizes: Sizes, past: Sequence[PastRefresh]) -> tuple[_CostEstimate, _CostEstimate]:
-    full = _fit_line(_points(past, "FULL"), None)
-    differential = _fit_line(_points(past, "DIFFERENTIAL"), CHANGED_ROW * full.per_row if full else None)
-    hoped_full = differential.seconds_for(sizes.work("FULL"), 1 / CHANGED_ROW) if differential else None
-    hoped_differential = full.seconds_for(sizes.work("DIFFERENTIAL"), CHANGED_ROW) if full else None
-    return (
-        _cost_estimate("FULL", sizes, past, full, hoped_full),
-        _cost_estimate("DIFFERENTIAL", sizes, past, differential, hoped_differential),
-    )
+def _is_full_better(full: _Expectation, differential: _Expectation, past: Sequence[PastRefresh]) -> bool:
+    """Whether full is the faster one, by enough to leave the preferred one."""
+    if not differential.known:
+        return full.seconds < differential.seconds * CLEARLY and (
+            differential.seconds - full.seconds >= WORTH
+        )
+    # Staying with full takes less than going to it, so that noise doesn't move it to and fro.
+    stays = bool(past) and past[-1].action == "FULL"
+    return full.seconds < differential.seconds * (1.0 if stays else CLEARLY)
 
 
-def _cost_estimate(
-    action: Action, sizes: Sizes, past: Sequence[PastRefresh], line: _Line | None, hoped: float | None
-) -> _CostEstimate:
-    own = None if line is None else line.seconds_for(sizes.work(action))
-    seconds = own if own is not None else hoped
-    assert seconds is not None, "of two kinds of refresh one is known"
+def _expect(
+    action: Action, estimates: Estimates, past: Sequence[PastRefresh], machine: float
+) -> _Expectation:
+    estimate = estimates.of(action)
+    ratios = _recent_ratios(action, estimate, past)
     untried = next((age for age, each in enumerate(reversed(past)) if each.action == action), len(past))
-    return _CostEstimate(action, seconds, seconds if hoped is None else hoped, own is not None, untried)
+    prior = _prior(action, estimates, past, machine)
+    seconds = estimate * _correction(ratios, prior)
+    return _Expectation(action, seconds, estimate * prior, bool(ratios), untried)
 
 
-# -- fitting a line -------------------------------------------------------------------------------
+def _prior(action: Action, estimates: Estimates, past: Sequence[PastRefresh], machine: float) -> float:
+    """The factor by which an estimate is wrong, as far as it isn't measured for this action.
+
+    What the other action's estimate is wrong by is due in part to the machine, in part to that action alone:
+    half of it counts.
+    """
+    other: Action = "DIFFERENTIAL" if action == "FULL" else "FULL"
+    others = _recent_ratios(other, estimates.of(other), past)
+    machine = _clip(machine)
+    return math.sqrt(machine * _correction(others, machine)) if others else machine
 
 
-@dataclass(frozen=True)
-class _Point:
-    """A refresh: its rows, its seconds, and how much it counts."""
-
-    rows: int
-    seconds: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class _Line:
-    """seconds = fixed + rows × per_row, and far beyond the `most` rows seen × `beyond`, if that is more."""
-
-    fixed: float
-    per_row: float
-    most: int
-    beyond: float
-
-    def seconds_for(self, rows: int, factor: float = 1.0) -> float:
-        """The seconds for `rows` rows that each cost `factor` times as much as those of this line."""
-        per_row = self.per_row if rows <= BEYOND * self.most else max(self.per_row, self.beyond)
-        return self.fixed + rows * per_row * factor
-
-
-def _points(past: Sequence[PastRefresh], action: Action) -> list[_Point]:
-    """The recent refreshes of a kind, newest first."""
-    recent = [each for each in reversed(past) if each.action == action][:RECENT]
+def _recent_ratios(action: Action, estimate: float, past: Sequence[PastRefresh]) -> list[tuple[float, float]]:
+    """What recent refreshes of a kind took ÷ what was estimated, each with how much it counts."""
+    known = [
+        (each.seconds, each.estimated)
+        for each in reversed(past)
+        if each.action == action and each.estimated is not None and each.estimated > 0
+    ]
     return [
-        _Point(max(1, each.sizes.work(action)), each.seconds, 0.5 ** (age / HALF_LIFE))
-        for age, each in enumerate(recent)
+        (
+            max(seconds, SHORTEST) / max(estimated, SHORTEST),
+            0.5 ** (age / HALF_LIFE) * _likeness(estimated, estimate),
+        )
+        for age, (seconds, estimated) in enumerate(known[:RECENT])
     ]
 
 
-def _fit_line(points: Sequence[_Point], guess: float | None) -> _Line | None:
-    """The line through the points; where they don't tell what a row costs, `guess` does."""
-    if not points:
-        return None
-    most = max(point.rows for point in points)
-    if most >= SPREAD * min(point.rows for point in points):
-        # Theil and Sen: the median of all slopes, where those between points far apart count more.
-        slopes = [
-            ((one.seconds - other.seconds) / (one.rows - other.rows), one.weight * other.weight * gap)
-            for one, other in combinations(points, 2)
-            if (gap := abs(one.rows - other.rows))
-        ]
-        per_row = max(0.0, _weighted_median(slopes))
-    else:
-        level = _weighted_median((point.seconds, point.weight) for point in points)
-        rows = _weighted_median((float(point.rows), point.weight) for point in points)
-        per_row = max(0.0, level - OVERHEAD) / rows if guess is None else min(guess, level / rows)
-    fixed = _weighted_median((point.seconds - per_row * point.rows, point.weight) for point in points)
-    return _Line(max(0.0, fixed), per_row, most, guess or 0.0)
+def _likeness(one: float, other: float) -> float:
+    """One for equal estimates, a half for those that differ by a factor of `ALIKE`, and so on."""
+    apart = math.log(max(one, SHORTEST) / max(other, SHORTEST)) / math.log(ALIKE)
+    return 1 / (1 + apart * apart)
+
+
+def _correction(ratios: Sequence[tuple[float, float]], prior: float) -> float:
+    """The factor by which an estimate is wrong here: the table's own, the more of it the more is known."""
+    if not ratios:
+        return prior
+    weight = sum(each for _, each in ratios)
+    own = math.log(_clip(_weighted_median(ratios)))
+    return math.exp((own * weight + math.log(prior) * PRIOR) / (weight + PRIOR))
+
+
+def _clip(factor: float) -> float:
+    return min(WIDEST, max(1 / WIDEST, factor))
 
 
 def _weighted_median(weighted: Iterable[tuple[float, float]]) -> float:

@@ -6,7 +6,7 @@ tables, which become visible when they are committed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -58,8 +58,18 @@ _NONE: Tables = MappingProxyType({})
 FEW = RelationFacts(scans=True)
 FETCHED_ROWS, PER_CHANGED_ROW = 200_000, 4
 """A step may fetch so many rows, and so many more for each changed row, of a table that is read once."""
+MUCH_SMALLER = 4
+"""What was too many for a change is tried again for one with so many times fewer rows."""
 MAX_LARGE_FETCHES = 1_000
 """So many changes are remembered for which that was too much."""
+
+
+AskAgain = Callable[[str], None]
+"""Called, with words, when a change meets more than was assumed; it may raise, which ends the refresh."""
+
+
+def go_on(what: str) -> None:
+    """Compute the change all the same."""
 
 
 class _TooManyRowsFetched(Exception):
@@ -114,8 +124,12 @@ def run_differential_refresh(
     until: LakeVersion,
     above: Tables = _NONE,
     say: Say = ignore_progress,
+    ask_again: AskAgain = go_on,
 ) -> RowCounts:
-    """Compute the change of the stored rows from the changes of the sources, and apply it."""
+    """Compute the change of the stored rows from the changes of the sources, and apply it.
+
+    `ask_again` is called when it turns out to be more work than its sizes said; nothing is visible by then.
+    """
     counts = RowCounts()
     staged = dict(above)
     # Its hidden state is read as stored: the earlier lake version may list an older one.
@@ -129,44 +143,62 @@ def run_differential_refresh(
     for kept in definition.stored_tables:
         table = tables[kept.table]
         sources = Sources(context, since, until, staged)
-        counts = _maintain_table(context, kept, table, sources)
+        counts = _maintain_table(context, kept, table, sources, ask_again)
         staged[kept.table] = table
     return counts
 
 
-def _maintain_table(
-    context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources
-) -> RowCounts:
-    changed = sources.changed_tables(kept.reads)
+def relation_facts(
+    context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources, changed: frozenset[str]
+) -> RelationFacts:
+    """What is known of the sizes of a change's inputs before it is computed."""
     known = sources.estimate_sizes(changed, kept.reads, table, columns_read(kept.maintained.change))
     # A key that many rows share touches most of a table; that shows only when its rows are fetched.
-    change = (kept.maintained, changed)
-    known = replace(known, scans=change not in context.large_fetches)
-    if change not in context.large_lookups:
+    change, rows = (kept.maintained, changed), sources.count_changed_rows(changed)
+    known = replace(known, scans=not _was_too_many(context.large_fetches, change, rows))
+    if not _was_too_many(context.large_lookups, change, rows):
         lookups, readable = sources.tables_to_look_up(kept.reads, known), frozenset[str]()
         if lookups:
             readable = sources.tables_to_read(kept.reads, known, changed)
         known = replace(known, lookups=lookups, readable=readable)
+    return known
+
+
+def _maintain_table(
+    context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources, ask_again: AskAgain
+) -> RowCounts:
+    changed = sources.changed_tables(kept.reads)
+    known = relation_facts(context, kept, table, sources, changed)
+    change, rows = (kept.maintained, changed), sources.count_changed_rows(changed)
     while True:
         try:
             return _compute_and_apply(context, kept, table, sources, changed, known)
         except TooManyRows:
-            _remember(context.large_lookups, change)
+            _remember(context.large_lookups, change, rows)
             known = replace(known, lookups=frozenset(), readable=frozenset())
+            ask_again("more rows are to be looked up than are worth it")
         except _TooManyRowsFetched:
-            _remember(context.large_fetches, change)
+            _remember(context.large_fetches, change, rows)
             known = replace(known, scans=False, lookups=frozenset(), readable=frozenset())
+            ask_again("more rows were fetched than are worth it")
         except EngineMemory:
             if not known.few:
                 raise
             # The hint for a single task was too much for one: without it the engine spreads the work.
             known = replace(known, few=False, changes=False)
+            ask_again("one task had too little memory")
 
 
-def _remember(changes: set[ChangeKey], change: ChangeKey) -> None:
+def _was_too_many(changes: Mapping[ChangeKey, int], change: ChangeKey, rows: int) -> bool:
+    """Whether a change was too large before with about so many changed rows; a much smaller one is tried."""
+    least = changes.get(change)
+    return least is not None and rows * MUCH_SMALLER > least
+
+
+def _remember(changes: dict[ChangeKey, int], change: ChangeKey, rows: int) -> None:
     if len(changes) >= MAX_LARGE_FETCHES:
         changes.clear()
-    changes.add(change)
+    changes[change] = min(rows, changes.get(change, rows))
 
 
 def _compute_and_apply(

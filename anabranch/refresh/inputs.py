@@ -20,6 +20,7 @@ from anabranch.engine.local.interpret import Keyed
 from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
+from anabranch.iceberg.column_values import count_possible_values
 from anabranch.iceberg.live_rows import LiveRows
 from anabranch.iceberg.parquet_files import FileRef, check_files, count_column_bytes, read_footer
 from anabranch.iceberg.position_deletes import DeletedPositions
@@ -33,6 +34,7 @@ from anabranch.iceberg.small_changes import (
 )
 from anabranch.names import WEIGHT, TableName
 from anabranch.read.scan_tables import list_change_files, list_live_files
+from anabranch.refresh.estimate_work import RelationSize
 from anabranch.schema import Atomic, Decimal, Schema, has_floats, has_map
 from anabranch.streams.versions import STATE, LakeVersion, TableVersion
 from anabranch.write.working_table import WorkingTable
@@ -117,6 +119,29 @@ class Sources:
         for column in self._change_files(TableName.parse(name))[1]:
             if not has_floats(column.type) and not has_map(column.type):
                 yield name, column.name
+
+    def measure_table(self, name: TableName) -> RelationSize:
+        """The size of a table at the later lake version, from metadata alone."""
+        table = self.staged.get(name)
+        if table is None:
+            version = self.until.version(name)
+            files, schema = list_live_files(self.context, version), version.schema
+            reader = self.context.reader
+            layout = reader.layout(reader.read_metadata(version.metadata_location))
+        else:
+            files, schema, layout = tuple(table.live_files().values()), table.schema, table.layout
+        return RelationSize(
+            sum(file.rows for file in files),
+            sum(file.size for file in files),
+            len(schema.names),
+            count_possible_values(files, schema, layout),
+        )
+
+    def measure_change(self, name: TableName) -> RelationSize:
+        """The size of a table's change, from footers alone; rows that cancel count."""
+        files, schema = self._change_files(name)
+        size = sum(self.context.warehouse.read_size(file.path) for file in files)
+        return RelationSize(self.count_changed_rows(frozenset({str(name)})), size, len(schema.names))
 
     def _size(self, name: TableName) -> int:
         """Bytes of a table's files, at the larger of both ends."""

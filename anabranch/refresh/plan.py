@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE
 from anabranch.names import TableName
-from anabranch.refresh.choose import PastRefresh, Sizes, choose
+from anabranch.refresh.choose import Choice
 from anabranch.streams.stream_table import Reads, StreamTable
 from anabranch.streams.versions import TableVersion
 
@@ -40,10 +40,8 @@ class Situation:
     """Why it must be reinitialised, whatever changed."""
 
 
-def plan_refresh(
-    situation: Situation, sizes: Callable[[], Sizes], past: Callable[[], Sequence[PastRefresh]]
-) -> PlannedAction:
-    """The action, and why."""
+def plan_refresh(situation: Situation, choose: Callable[[], Choice]) -> PlannedAction:
+    """The action, and why; `choose` is asked where either is possible."""
     stream = situation.stream
     if situation.anew is not None:
         return PlannedAction(REINITIALIZE, situation.anew)
@@ -69,7 +67,7 @@ def plan_refresh(
         return PlannedAction(FULL, stream.refusal)
     if stream.options.refresh_mode in ("differential", "immediate"):
         return PlannedAction(DIFFERENTIAL, f"refresh_mode is {stream.options.refresh_mode}")
-    choice = choose(sizes(), past())
+    choice = choose()
     return PlannedAction(choice.action, choice.because)
 
 

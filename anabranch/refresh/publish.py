@@ -277,4 +277,6 @@ def history_entry(
         rows_changed=result.sizes.rows_changed,
         rows_read=result.sizes.rows_read,
         rows_stored=result.sizes.rows_stored,
+        table_id=result.table.version.table_id,
+        estimated_seconds=result.estimated_seconds,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -10,20 +10,13 @@ from functools import cache
 from anabranch.clock import read_stopwatch
 from anabranch.errors import BrokenDefinition, Damaged, SqlError, UnknownTable
 from anabranch.ledger import ledger
-from anabranch.ledger.history import (
-    DIFFERENTIAL,
-    FULL,
-    NO_DATA,
-    REINITIALIZE,
-    SKIP,
-    SUCCEEDED,
-    read_refreshes,
-)
+from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE, SKIP
 from anabranch.names import TableName
-from anabranch.refresh.choose import Action, PastRefresh, Sizes
+from anabranch.refresh.choose import Choice, Sizes
+from anabranch.refresh.choose_action import ActionChooser, FullIsCheaper
 from anabranch.refresh.define import Definition
 from anabranch.refresh.definition_cache import Defined
-from anabranch.refresh.execute import run_differential_refresh, run_full_refresh
+from anabranch.refresh.execute import go_on, run_differential_refresh, run_full_refresh
 from anabranch.refresh.fixpoint import Progress
 from anabranch.refresh.fuse_decision import FuseDecision, decide_by_fuse, fuse_of, rebuild_reason
 from anabranch.refresh.inputs import Sources
@@ -38,9 +31,6 @@ from anabranch.streams.stream_table import FuseMemory, StreamTable
 from anabranch.streams.versions import STATE, STREAM, LakeVersion, TableVersion
 from anabranch.write.row_level_writes import RowCounts
 from anabranch.write.working_table import WorkingTable
-
-REMEMBERED = 50
-"""How many past refreshes the choice of an action considers."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +66,8 @@ class Result:
     sizes: Sizes = field(default_factory=lambda: Sizes(0, 0, 0))
     replaced: tuple[WorkingTable, ...] = ()
     """Tables whose names the staged ones take, or that are needed no more."""
+    estimated_seconds: float | None = None
+    """What it was expected to take, by sizes alone, if anything is to be learned from what it took."""
     iterations: int | None = None
     """Iterations that a recursion took."""
     fuse: FuseMemory = field(default_factory=FuseMemory)
@@ -131,7 +123,17 @@ def refresh_member(
         fused = stream.options.fuse != OFF or stream.fuse.reset is not None
         return count_pending_rows(sources, inputs) if fused else measure_sizes().rows_changed
 
-    planned = plan_refresh(situation, measure_sizes, lambda: _read_past_refreshes(refresh_run, stream.name))
+    chooser = (
+        ActionChooser(context, definition, tables, since, until, below, measure_sizes)
+        if isinstance(definition, Definition) and stream.options.refresh_mode == "auto"
+        else None
+    )
+
+    def choose() -> Choice:
+        assert chooser is not None, "there is a choice in mode auto only"
+        return chooser.choose()
+
+    planned = plan_refresh(situation, choose)
     weighed = apply_fuse(refresh_run, job, planned, count_pending, reshaped=other_shape is not None)
     planned = weighed.planned
     result = Result(
@@ -154,19 +156,45 @@ def refresh_member(
     refresh_run.notify_observers(
         "refresh_started", stream.name, action=planned.action, reason=planned.because
     )
+    assert not isinstance(definition, CycleMemberDefinition), "a cycle is brought up as one"
     passes = _IterationCounter(refresh_run, stream.name)
+    estimated = None if chooser is None else chooser.estimate_before(planned.action)
+    changed, counts = 0, None
     if planned.action == DIFFERENTIAL and isinstance(definition, Definition):
-        counts = run_differential_refresh(
-            context, definition, tables, since, until, below, passes.report_progress
-        )
         changed = measure_sizes().rows_changed
-    else:
-        assert not isinstance(definition, CycleMemberDefinition), "a cycle is brought up as one"
+        try:
+            counts = run_differential_refresh(
+                context,
+                definition,
+                tables,
+                since,
+                until,
+                below,
+                passes.report_progress,
+                go_on if chooser is None else chooser.choose_again,
+            )
+        except FullIsCheaper as found:
+            planned = PlannedAction(FULL, found.because)
+            refresh_run.notify_observers(
+                "refresh_started", stream.name, action=planned.action, reason=planned.because
+            )
+            # Its hidden state may have changed already, in tables that nobody has seen.
+            tables, replaced, _ = prepare_tables(refresh_run, job, definition, seen.lake_version)
+            result = replace(
+                result,
+                planned=planned,
+                tables=tables,
+                replaced=replaced,
+                fuse=replace(weighed.fuse, skipped=0),
+            )
+            changed = 0
+    if counts is None:
         counts = run_full_refresh(context, definition, tables, until, below, passes.report_progress)
-        changed = 0
     stored = check_row_count(tables[stream.name], counts)
     context.failpoints.hit("refresh.after_member")
     seconds = read_stopwatch() - started
+    if chooser is not None:
+        estimated = chooser.estimate_to_learn_from(estimated, planned.action)
     refresh_run.notify_observers(
         "refresh_finished", stream.name, inserted=counts.inserted, deleted=counts.deleted, seconds=seconds
     )
@@ -175,6 +203,7 @@ def refresh_member(
         counts=counts,
         seconds=seconds,
         sizes=Sizes(changed, read, stored),
+        estimated_seconds=estimated,
         iterations=passes.count,
     )
 
@@ -306,16 +335,3 @@ def check_row_count(table: WorkingTable, counts: RowCounts) -> int:
             detail=f"{before} rows, {counts.inserted} came, {counts.deleted} went, and {after} are there.",
         )
     return after
-
-
-def _read_past_refreshes(refresh_run: RefreshRun, name: TableName) -> Sequence[PastRefresh]:
-    with refresh_run.context.catalog.database.begin_read() as connection:
-        entries = read_refreshes(connection, name, REMEMBERED)
-    kinds: dict[str, Action] = {FULL: "FULL", REINITIALIZE: "FULL", DIFFERENTIAL: "DIFFERENTIAL"}
-    return [
-        PastRefresh(
-            kinds[entry.action], entry.seconds, entry.rows_changed, entry.rows_read, entry.rows_stored
-        )
-        for entry in reversed(entries)
-        if entry.status == SUCCEEDED and entry.action in kinds
-    ]
