@@ -28,7 +28,7 @@ HALF_LIFE = 3.0
 """A refresh counts half as much as the one so many after it, of its kind."""
 ALIKE = 10.0
 """A refresh whose estimate was so many times smaller or larger counts half as much."""
-PRIOR = 0.25
+PRIOR = 0.1
 """How much counts what else is known, where a refresh just done at this size counts one."""
 MACHINE_RECENT = 200
 """So many refreshes of all stream tables tell how fast the machine is."""
@@ -118,7 +118,7 @@ def choose_again(
     """
     full = _expect("FULL", estimates, past, machine).seconds
     # What differential refreshes took says little: they were estimated without what was met.
-    going_on = estimates.of("DIFFERENTIAL") * _clip(machine)
+    going_on = estimates.of("DIFFERENTIAL") * _prior("DIFFERENTIAL", estimates, past, machine)
     action: Action = "FULL" if full < going_on * CLEARLY else "DIFFERENTIAL"
     return Choice(
         action,
@@ -237,6 +237,7 @@ def _weighted_median(weighted: Iterable[tuple[float, float]]) -> float:
 
 def _format_seconds(seconds: float) -> str:
     """Two digits that matter, as in 0.034 s, 0.8 s, 4.1 s and 1,250 s."""
+    seconds = max(seconds, SHORTEST)
     if seconds >= 10:
         return f"{seconds:,.0f} s"
     return f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds:.2g} s"
