@@ -36,7 +36,7 @@ WIDEST = 100.0
 """No correction is larger than this factor, or smaller than its inverse."""
 CLEARLY = 0.87
 """Full is chosen if it takes this part of a differential's time, or less: a preference may cost a seventh."""
-WORTH = 0.1
+WORTH = 0.25
 """While no differential refresh was measured, full must be expected to save so many seconds, too."""
 TRY_AGAIN = 12
 """What loses by a factor f is tried again after this many times f refreshes of the other kind."""

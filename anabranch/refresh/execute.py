@@ -135,6 +135,7 @@ def run_differential_refresh(
     # Its hidden state is read as stored: the earlier lake version may list an older one.
     inputs = {name: version for name, version in since.versions.items() if name in definition.tables}
     since = replace(since, versions=inputs)
+    rows = count_source_changes(definition, Sources(context, since, until, staged))
     for looped in definition.loops:
         sources = Sources(context, since, until, staged)
         if changed := sources.changed_tables(looped.reads):
@@ -143,18 +144,28 @@ def run_differential_refresh(
     for kept in definition.stored_tables:
         table = tables[kept.table]
         sources = Sources(context, since, until, staged)
-        counts = _maintain_table(context, kept, table, sources, ask_again)
+        counts = _maintain_table(context, kept, table, sources, rows, ask_again)
         staged[kept.table] = table
     return counts
 
 
+def count_source_changes(definition: Definition, sources: Sources) -> int:
+    """How many changed rows a refresh begins with; those of hidden state follow from them."""
+    return sources.count_changed_rows(sources.changed_tables(definition.tables))
+
+
 def relation_facts(
-    context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources, changed: frozenset[str]
+    context: LakeContext,
+    kept: StoredTable,
+    table: WorkingTable,
+    sources: Sources,
+    changed: frozenset[str],
+    rows: int,
 ) -> RelationFacts:
-    """What is known of the sizes of a change's inputs before it is computed."""
+    """What is known of the sizes of a change's inputs before it is computed; `rows`: source changes."""
     known = sources.estimate_sizes(changed, kept.reads, table, columns_read(kept.maintained.change))
     # A key that many rows share touches most of a table; that shows only when its rows are fetched.
-    change, rows = (kept.maintained, changed), sources.count_changed_rows(changed)
+    change = (kept.maintained, changed)
     known = replace(known, scans=not _was_too_many(context.large_fetches, change, rows))
     if not _was_too_many(context.large_lookups, change, rows):
         lookups, readable = sources.tables_to_look_up(kept.reads, known), frozenset[str]()
@@ -165,11 +176,16 @@ def relation_facts(
 
 
 def _maintain_table(
-    context: LakeContext, kept: StoredTable, table: WorkingTable, sources: Sources, ask_again: AskAgain
+    context: LakeContext,
+    kept: StoredTable,
+    table: WorkingTable,
+    sources: Sources,
+    rows: int,
+    ask_again: AskAgain,
 ) -> RowCounts:
     changed = sources.changed_tables(kept.reads)
-    known = relation_facts(context, kept, table, sources, changed)
-    change, rows = (kept.maintained, changed), sources.count_changed_rows(changed)
+    known = relation_facts(context, kept, table, sources, changed, rows)
+    change = (kept.maintained, changed)
     while True:
         try:
             return _compute_and_apply(context, kept, table, sources, changed, known)

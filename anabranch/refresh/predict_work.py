@@ -19,7 +19,13 @@ from anabranch.refresh.estimate_work import (
     Work,
     WorkEstimator,
 )
-from anabranch.refresh.execute import Tables, change_plan, change_statements, relation_facts
+from anabranch.refresh.execute import (
+    Tables,
+    change_plan,
+    change_statements,
+    count_source_changes,
+    relation_facts,
+)
 from anabranch.refresh.inputs import Sources
 from anabranch.refresh.recursive_definitions import StoredRecursiveTable
 from anabranch.streams.versions import LakeVersion
@@ -40,6 +46,7 @@ def predict_full_refresh(definition: Definition, tables: Tables, sources: Source
         sizes[str(looped.table)] = _stored_size(tables[looped.table], 0)
     for kept in definition.stored_tables:
         found = WorkEstimator(InputSizes(sizes)).estimate_statement(kept.maintained.stored)
+        # What is stored by now says better than an estimate what will be.
         sizes[str(kept.table)] = _stored_size(tables[kept.table], found.rows)
         work += found.work + Work(written_rows=sizes[str(kept.table)].rows)
     return work
@@ -56,7 +63,8 @@ def predict_differential_refresh(
     """The work of computing and applying the change, by the statements that would run."""
     inputs = {name: version for name, version in since.versions.items() if name in definition.tables}
     sources = Sources(context, replace(since, versions=inputs), until, {**above, **tables})
-    changed = {str(name) for name in definition.tables} & sources.changed_tables(definition.tables)
+    changed = set(sources.changed_tables(definition.tables))
+    source_rows = count_source_changes(definition, sources)
     sizes = {str(name): sources.measure_table(name) for name in definition.tables}
     changes = {name: sources.measure_change(TableName.parse(name)) for name in changed}
     work = NO_WORK
@@ -74,10 +82,10 @@ def predict_differential_refresh(
         met = changed & tables_of(kept.maintained.stored)
         if not met:
             continue
-        found = _predict_change(
-            context, kept, tables[kept.table], sources, frozenset(met), InputSizes(sizes, changes, stored)
-        )
-        rows = round(min(found.rows, 2 * max(stored.rows, found.rows / 2)))
+        known = relation_facts(context, kept, tables[kept.table], sources, frozenset(met), source_rows)
+        found = _predict_change(context, kept, frozenset(met), known, InputSizes(sizes, changes, stored))
+        # Of each stored row at most the old and the new values; a first batch may be of any size.
+        rows = round(min(found.rows, 2 * stored.rows or found.rows))
         work += found.work + Work(written_rows=rows, located_rows=stored.rows)
         changes[str(kept.table)] = RelationSize(rows, rows * ROW_BYTES)
         changed.add(str(kept.table))
@@ -87,13 +95,11 @@ def predict_differential_refresh(
 def _predict_change(
     context: LakeContext,
     kept: StoredTable,
-    table: WorkingTable,
-    sources: Sources,
     changed: frozenset[str],
+    known: RelationFacts,
     sizes: InputSizes,
 ) -> Estimate:
     """The change of one stored table, computed in this process if it may be, else by statements."""
-    known = relation_facts(context, kept, table, sources, changed)
     driver_rows: int = context.settings["driver_rows"]
     if known.few and driver_rows:
         plan = change_plan(kept.maintained, changed, replace(known, scans=False, lookups=frozenset()))
@@ -128,11 +134,9 @@ def _iterations(looped: StoredRecursiveTable, sizes: Mapping[str, RelationSize])
 
 
 def _stored_size(table: WorkingTable, expected: float) -> RelationSize:
-    """The rows that a table has; if it isn't there yet, those that it is expected to have."""
-    if table.new is not None:
-        rows = round(expected)
-        return RelationSize(rows, rows * ROW_BYTES, len(table.schema.names))
-    files = table.live_files().values()
-    return RelationSize(
-        sum(file.rows for file in files), sum(file.size for file in files), len(table.schema.names)
-    )
+    """The rows that a table has; if it has none yet, those that it is expected to have."""
+    files = table.live_files().values() if table.new is None else ()
+    rows, size = sum(file.rows for file in files), sum(file.size for file in files)
+    if not rows:
+        rows, size = round(expected), round(expected * ROW_BYTES)
+    return RelationSize(rows, size, len(table.schema.names))
