@@ -172,15 +172,20 @@ class WorkEstimator:
         fetched = self._fetched_rows(look_up)
         return replace(found, work=Work(key_rows=keys, looked_up_rows=fetched))
 
-    def estimate_interpreted(self, plan: Plan, most: int) -> Estimate:
-        """A plan that this process computes: rows of tables with more than `most` rows are looked up."""
-        found = self._estimate(plan)
-        rows = sum(
+    def estimate_interpreted(self, plan: Plan, large: int, most: int) -> Estimate | None:
+        """A plan that this process computes; None if any part of it has more than `most` rows.
+
+        Tables with more than `large` rows aren't read: rows of them are looked up.
+        """
+        found = self._estimates(plan)
+        rows = [
             each.rows
-            for part, each in self._estimates(plan).items()
-            if not (isinstance(part, Scan | StoredResult) and each.rows > most)
-        )
-        return replace(found, work=Work(interpreted_rows=min(MOST, rows)))
+            for part, each in found.items()
+            if not (isinstance(part, Scan | StoredResult) and each.rows > large)
+        ]
+        if max(rows, default=0.0) > most:
+            return None
+        return replace(found[plan], work=Work(interpreted_rows=min(MOST, sum(rows))))
 
     def add_step(self, name: str, found: Estimate) -> None:
         """Remember the rows of a step that later statements read."""

@@ -103,8 +103,8 @@ def _predict_change(
     driver_rows: int = context.settings["driver_rows"]
     if known.few and driver_rows:
         plan = change_plan(kept.maintained, changed, replace(known, scans=False, lookups=frozenset()))
-        found = WorkEstimator(sizes).estimate_interpreted(plan, driver_rows)
-        if found.work.interpreted_rows <= MOST_INTERPRETED:
+        found = WorkEstimator(sizes).estimate_interpreted(plan, driver_rows, MOST_INTERPRETED)
+        if found is not None:
             return found
     return _predict_statements(context, kept, changed, known, sizes)
 

@@ -169,11 +169,14 @@ def test_a_look_up_scans_nothing_and_fetches_the_rows_of_its_keys() -> None:
 
 def test_what_this_process_computes_looks_large_tables_up_and_reads_small_ones() -> None:
     plan = Join(NEW_ORDERS, ORDERS_AGAIN, "inner", equal("key", "other"))
-    far = WorkEstimator(SIZES).estimate_interpreted(plan, 50_000).work
-    assert far.statements == far.scanned_rows == 0
-    assert far.interpreted_rows == pytest.approx(30_000)
-    near = WorkEstimator(SIZES).estimate_interpreted(plan, 2_000_000).work
-    assert near.interpreted_rows == pytest.approx(1_530_000)
+    far = WorkEstimator(SIZES).estimate_interpreted(plan, 50_000, 100_000)
+    assert far is not None
+    assert far.work == Work(interpreted_rows=30_000)
+    near = WorkEstimator(SIZES).estimate_interpreted(plan, 2_000_000, 2_000_000)
+    assert near is not None
+    assert near.work == Work(interpreted_rows=1_530_000)
+    assert WorkEstimator(SIZES).estimate_interpreted(plan, 2_000_000, 1_000_000) is None
+    assert WorkEstimator(SIZES).estimate_interpreted(plan, 50_000, 10_000) is None
 
 
 ORDERS_AGAIN = Scan("orders", (("other", "key"),))
