@@ -43,6 +43,14 @@ def unchanged(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield lake
 
 
+def test_half_of_the_orders_may_go(lake: ab.Lake) -> None:
+    before = set(lake.arrow("orders")["o_orderkey"].to_pylist())
+    change_orders(lake, 0, count_share_of_orders(lake, 0.5))
+    after = set(lake.arrow("orders")["o_orderkey"].to_pylist())
+    assert len(after) == len(before)
+    assert len(before - after) >= 0.49 * len(before)
+
+
 def test_as_many_orders_come_as_go_with_all_of_their_lines(lake: ab.Lake) -> None:
     before = set(lake.arrow("orders")["o_orderkey"].to_pylist())
     for number in range(2):
