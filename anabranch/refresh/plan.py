@@ -40,8 +40,8 @@ class Situation:
     """Why it must be reinitialised, whatever changed."""
 
 
-def plan_refresh(situation: Situation, choose: Callable[[], Choice]) -> PlannedAction:
-    """The action, and why; `choose` is asked where either is possible."""
+def plan_refresh(situation: Situation, choose: Callable[[], Choice] | None) -> PlannedAction:
+    """The action, and why; `choose` is asked in mode auto where either is possible."""
     stream = situation.stream
     if situation.anew is not None:
         return PlannedAction(REINITIALIZE, situation.anew)
@@ -67,6 +67,7 @@ def plan_refresh(situation: Situation, choose: Callable[[], Choice]) -> PlannedA
         return PlannedAction(FULL, stream.refusal)
     if stream.options.refresh_mode in ("differential", "immediate"):
         return PlannedAction(DIFFERENTIAL, f"refresh_mode is {stream.options.refresh_mode}")
+    assert choose is not None, "there is a choice in mode auto only"
     choice = choose()
     return PlannedAction(choice.action, choice.because)
 

@@ -13,7 +13,7 @@ from anabranch.clock import read_stopwatch
 from anabranch.errors import NoFixpoint
 from anabranch.ledger.history import DIFFERENTIAL, NO_DATA, REINITIALIZE
 from anabranch.names import TableName
-from anabranch.refresh.choose import Choice, Sizes
+from anabranch.refresh.choose import Sizes
 from anabranch.refresh.fixpoint import MemberFailed, Progress
 from anabranch.refresh.fuse_decision import FuseDecision, rebuild_reason
 from anabranch.refresh.inputs import Sources
@@ -162,11 +162,7 @@ def _plan_member(
         asked_full=each.job.asked_full,
         anew=each.job.anew or each.other_shape or rebuild_reason(stream),
     )
-    return plan_refresh(situation, _choose_nothing)
-
-
-def _choose_nothing() -> Choice:
-    raise AssertionError("a cycle is followed, whatever it costs")
+    return plan_refresh(situation, None)
 
 
 def _apply_member_fuse(

@@ -12,9 +12,9 @@ from anabranch.errors import BrokenDefinition, Damaged, SqlError, UnknownTable
 from anabranch.ledger import ledger
 from anabranch.ledger.history import DIFFERENTIAL, FULL, NO_DATA, REINITIALIZE, SKIP
 from anabranch.names import TableName
-from anabranch.refresh.choose import Choice, Sizes
+from anabranch.refresh.choose import Sizes
 from anabranch.refresh.choose_action import ActionChooser, FullIsCheaper
-from anabranch.refresh.define import Definition
+from anabranch.refresh.define import Definition, FullDefinition
 from anabranch.refresh.definition_cache import Defined
 from anabranch.refresh.execute import go_on, run_differential_refresh, run_full_refresh
 from anabranch.refresh.fixpoint import Progress
@@ -22,7 +22,6 @@ from anabranch.refresh.fuse_decision import FuseDecision, decide_by_fuse, fuse_o
 from anabranch.refresh.inputs import Sources
 from anabranch.refresh.pending_changes import count_pending_rows, load_last_read_versions
 from anabranch.refresh.plan import PlannedAction, Situation, plan_refresh
-from anabranch.refresh.recursive_definitions import CycleMemberDefinition
 from anabranch.refresh.run_context import RefreshRun
 from anabranch.schema import Schema
 from anabranch.streams.fuse import OFF
@@ -123,17 +122,10 @@ def refresh_member(
         fused = stream.options.fuse != OFF or stream.fuse.reset is not None
         return count_pending_rows(sources, inputs) if fused else measure_sizes().rows_changed
 
-    chooser = (
-        ActionChooser(context, definition, tables, since, until, below, measure_sizes)
-        if isinstance(definition, Definition) and stream.options.refresh_mode == "auto"
-        else None
-    )
-
-    def choose() -> Choice:
-        assert chooser is not None, "there is a choice in mode auto only"
-        return chooser.choose()
-
-    planned = plan_refresh(situation, choose)
+    chooser = None
+    if isinstance(definition, Definition) and stream.options.refresh_mode == "auto":
+        chooser = ActionChooser(context, definition, tables, since, until, below, measure_sizes)
+    planned = plan_refresh(situation, None if chooser is None else chooser.choose)
     weighed = apply_fuse(refresh_run, job, planned, count_pending, reshaped=other_shape is not None)
     planned = weighed.planned
     result = Result(
@@ -156,40 +148,27 @@ def refresh_member(
     refresh_run.notify_observers(
         "refresh_started", stream.name, action=planned.action, reason=planned.because
     )
-    assert not isinstance(definition, CycleMemberDefinition), "a cycle is brought up as one"
     passes = _IterationCounter(refresh_run, stream.name)
     estimated = None if chooser is None else chooser.estimate_before(planned.action)
-    changed, counts = 0, None
-    if planned.action == DIFFERENTIAL and isinstance(definition, Definition):
-        changed = measure_sizes().rows_changed
-        try:
-            counts = run_differential_refresh(
-                context,
-                definition,
-                tables,
-                since,
-                until,
-                below,
-                passes.report_progress,
-                go_on if chooser is None else chooser.choose_again,
-            )
-        except FullIsCheaper as found:
-            planned = PlannedAction(FULL, found.because)
-            refresh_run.notify_observers(
-                "refresh_started", stream.name, action=planned.action, reason=planned.because
-            )
-            # Its hidden state may have changed already, in tables that nobody has seen.
-            tables, replaced, _ = prepare_tables(refresh_run, job, definition, seen.lake_version)
-            result = replace(
-                result,
-                planned=planned,
-                tables=tables,
-                replaced=replaced,
-                fuse=replace(weighed.fuse, skipped=0),
-            )
-            changed = 0
-    if counts is None:
-        counts = run_full_refresh(context, definition, tables, until, below, passes.report_progress)
+    ask_again = go_on if chooser is None else chooser.choose_again
+
+    def compute(action: str) -> RowCounts:
+        say = passes.report_progress
+        if action == DIFFERENTIAL and isinstance(definition, Definition):
+            return run_differential_refresh(context, definition, tables, since, until, below, say, ask_again)
+        assert isinstance(definition, Definition | FullDefinition), "a cycle is brought up as one"
+        return run_full_refresh(context, definition, tables, until, below, say)
+
+    try:
+        counts = compute(planned.action)
+    except FullIsCheaper as found:
+        planned = PlannedAction(FULL, found.because)
+        # Its hidden state may have been changed already, in tables that nobody has seen.
+        tables, replaced, _ = prepare_tables(refresh_run, job, definition, seen.lake_version)
+        fuse = replace(result.fuse, skipped=0)
+        result = replace(result, planned=planned, tables=tables, replaced=replaced, fuse=fuse)
+        counts = compute(FULL)
+    changed = measure_sizes().rows_changed if planned.action == DIFFERENTIAL else 0
     stored = check_row_count(tables[stream.name], counts)
     context.failpoints.hit("refresh.after_member")
     seconds = read_stopwatch() - started
