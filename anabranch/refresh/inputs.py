@@ -21,7 +21,6 @@ from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
 from anabranch.iceberg.column_values import count_possible_values
-from anabranch.iceberg.live_rows import LiveRows
 from anabranch.iceberg.parquet_files import FileRef, check_files, count_column_bytes, read_footer
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.read_rows import read_rows
@@ -103,13 +102,13 @@ class Sources:
         self, changed: frozenset[str], columns: Mapping[str, Collection[str]] | None
     ) -> tuple[int, int]:
         """Bytes and rows of changes: of the columns that are read, or of whole files."""
-        warehouse, size, rows = self.context.warehouse, 0, 0
+        size, rows = 0, 0
         for name in changed:
             for file in self._change_files(TableName.parse(name))[0]:
-                footer = self.context.columns.footer(file.path, lambda: read_footer(warehouse, file.path))  # noqa: B023
+                footer = self._footer(file.path)
                 rows += footer.num_rows
                 if columns is None:
-                    size += warehouse.read_size(file.path)
+                    size += self.context.warehouse.read_size(file.path)
                 else:
                     size += count_column_bytes(footer, columns.get(name, ()))
         return size, rows
@@ -159,9 +158,13 @@ class Sources:
 
     def count_changed_rows(self, changed: frozenset[str]) -> int:
         """How many weighted rows the changes of these tables have before any cancel; from footers alone."""
-        live = LiveRows(self.context.warehouse)
         files = [file for name in changed for file in self._change_files(TableName.parse(name))[0]]
-        return sum(live.count(file) for file in files)
+        deleted = self._position_deletes
+        return sum(self._footer(file.path).num_rows - len(deleted.read_positions(file)) for file in files)
+
+    def _footer(self, path: str) -> Any:
+        warehouse = self.context.warehouse
+        return self.context.columns.footer(path, lambda: read_footer(warehouse, path))
 
     def has_few_state_changes(self, table: str, most: int) -> bool:
         """Whether a table is hidden state that this very refresh has changed, by few rows."""
