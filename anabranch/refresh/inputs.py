@@ -20,7 +20,7 @@ from anabranch.engine.local.interpret import Keyed
 from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
-from anabranch.iceberg.column_values import count_possible_values
+from anabranch.iceberg.column_values import MOST_FILES, count_possible_values
 from anabranch.iceberg.parquet_files import FileRef, check_files, count_column_bytes, read_footer
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.read_rows import read_rows
@@ -120,20 +120,18 @@ class Sources:
                 yield name, column.name
 
     def measure_table(self, name: TableName) -> RelationSize:
-        """The size of a table at the later lake version, from metadata alone."""
-        table = self.staged.get(name)
-        if table is None:
+        """The size of a table at the later lake version, from metadata and footers."""
+        if (table := self.staged.get(name)) is not None:
+            files, schema = tuple(table.live_files().values()), table.schema
+        else:
             version = self.until.version(name)
             files, schema = list_live_files(self.context, version), version.schema
-            reader = self.context.reader
-            layout = reader.layout(reader.read_metadata(version.metadata_location))
-        else:
-            files, schema, layout = tuple(table.live_files().values()), table.schema, table.layout
+        footers = [self._footer(file.path) for file in files] if len(files) <= MOST_FILES else []
         return RelationSize(
             sum(file.rows for file in files),
             sum(file.size for file in files),
             len(schema.names),
-            count_possible_values(files, schema, layout),
+            count_possible_values(footers, schema),
         )
 
     def measure_change(self, name: TableName) -> RelationSize:
