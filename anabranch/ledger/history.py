@@ -19,6 +19,8 @@ FULL, DIFFERENTIAL, REINITIALIZE = "FULL", "DIFFERENTIAL", "REINITIALIZE"
 IMMEDIATE, NO_DATA, SKIP = "IMMEDIATE", "NO_DATA", "SKIP"
 SUCCEEDED, FAILED, ROLLED_BACK, SKIPPED = "SUCCEEDED", "FAILED", "ROLLED_BACK", "SKIPPED"
 MAX_ERROR_TEXT = 4_000
+LOOKED_THROUGH = 10
+"""How many entries are looked through for each that is wanted."""
 MEASURED = (t.history.c.action, t.history.c.micros, t.history.c.estimated_micros, t.history.c.table_id)
 
 
@@ -131,10 +133,18 @@ def read_measured_refreshes(
 
 
 def read_estimated_refreshes(connection: Connection, limit: int) -> list[MeasuredRefresh]:
-    """The newest refreshes of all stream tables from which something is learned, newest first."""
+    """The newest refreshes of all stream tables from which something is learned, newest first.
+
+    Only the newest entries are looked through: most may be of tables that nothing is estimated for.
+    """
+    newest = select(func.max(t.history.c.refresh_id)).scalar_subquery()
     wanted = (
         select(*MEASURED)
-        .where(t.history.c.estimated_micros.is_not(None), t.history.c.status == SUCCEEDED)
+        .where(
+            t.history.c.refresh_id > newest - LOOKED_THROUGH * limit,
+            t.history.c.estimated_micros.is_not(None),
+            t.history.c.status == SUCCEEDED,
+        )
         .order_by(t.history.c.refresh_id.desc())
         .limit(limit)
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from anabranch.clock import ManualClock
 from anabranch.errors import UnknownTable
 from anabranch.failpoints import Failpoints
-from anabranch.ledger import leases, ledger, pins
+from anabranch.ledger import history, leases, ledger, pins
 from anabranch.ledger.database import Database
 from anabranch.ledger.migrations import migrate
 from anabranch.ledger.records import Fence
@@ -289,3 +289,50 @@ def test_garbage_is_marked_since_when_and_unmarked(connection):
     ledger.unmark_garbage(connection, [])
     ledger.unmark_garbage(connection, ["x", "z", "nope"])
     assert ledger.read_garbage(connection) == {"y": NOON}
+
+
+# -- refreshes that were measured -------------------------------------------------------------------
+
+
+def refreshed(connection, name, table_id, action, seconds, estimated, status=history.SUCCEEDED):
+    entry = history.Refresh(
+        stream_table=name,
+        action=action,
+        status=status,
+        reason=None,
+        started_at=NOON,
+        finished_at=NOON,
+        initiated_by="manual",
+        seconds=seconds,
+        table_id=table_id,
+        estimated_seconds=estimated,
+    )
+    history.add_refreshes(connection, [entry])
+
+
+def test_a_table_is_measured_by_its_own_refreshes_that_succeeded(connection):
+    refreshed(connection, ORDERS, "gone", "FULL", 9.0, 1.0)
+    refreshed(connection, ORDERS, "a", "REINITIALIZE", 4.0, None)
+    refreshed(connection, LINES, "b", "FULL", 9.0, 1.0)
+    refreshed(connection, ORDERS, "a", "DIFFERENTIAL", 0.5, 0.25)
+    refreshed(connection, ORDERS, "a", "DIFFERENTIAL", 9.0, 1.0, status=history.FAILED)
+    refreshed(connection, ORDERS, "a", "NO_DATA", 0.0, None)
+    found = history.read_measured_refreshes(connection, ORDERS, "a", 10)
+    assert found == [
+        history.MeasuredRefresh("DIFFERENTIAL", 0.5, 0.25, "a"),
+        history.MeasuredRefresh("REINITIALIZE", 4.0, None, "a"),
+    ]
+    assert history.read_measured_refreshes(connection, ORDERS, "a", 1) == found[:1]
+    assert history.read_refreshes(connection, LINES, 1)[0].estimated_seconds == 1.0
+
+
+def test_all_tables_that_were_estimated_tell_something_as_long_as_it_is_recent(connection):
+    assert history.read_estimated_refreshes(connection, 1) == []
+    refreshed(connection, ORDERS, "a", "FULL", 4.0, 2.0)
+    refreshed(connection, LINES, "b", "FULL", 4.0, None)
+    refreshed(connection, LINES, "b", "FULL", 6.0, 2.0)
+    assert [each.table_id for each in history.read_estimated_refreshes(connection, 5)] == ["b", "a"]
+    assert [each.seconds for each in history.read_estimated_refreshes(connection, 1)] == [6.0]
+    for _ in range(history.LOOKED_THROUGH):
+        refreshed(connection, LINES, "b", "FULL", 4.0, None)
+    assert history.read_estimated_refreshes(connection, 1) == []
