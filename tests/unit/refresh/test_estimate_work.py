@@ -34,6 +34,7 @@ from anabranch.algebra.plan import (
 from anabranch.algebra.scalar import Call, Literal, Ref
 from anabranch.delta.hidden_state import split_hidden_state
 from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
+from anabranch.delta.simplify import simplify
 from anabranch.delta.single_partition import RelationFacts
 from anabranch.refresh import estimate_work
 from anabranch.refresh.cost_estimate import SPARK, CostConstants, cost_constants, estimate_seconds
@@ -49,6 +50,8 @@ from anabranch.refresh.estimate_work import (
 )
 from anabranch.refresh.execute import change_statements
 from anabranch.sql.lower import lower
+from tests.equivalence.check import drawn_types
+from tests.equivalence.draw import Draw
 from tests.tpch.schemas import SCHEMAS
 
 ORDERS = Scan("orders", (("key", "key"), ("customer", "customer"), ("day", "day")))
@@ -304,3 +307,22 @@ def test_larger_tables_never_cost_a_full_refresh_less(query: str) -> None:
 
     costs = [cost(scale) for scale in (1, 10, 100, 1000, 10_000)]
     assert costs == sorted(costs)
+
+
+@pytest.mark.parametrize("start", range(0, 150, 25))
+def test_every_operator_of_random_queries_and_their_changes_is_estimated(start: int) -> None:
+    for seed in range(start, start + 25):
+        draw = Draw(seed)
+        plan = draw.query(draw.database(), 4)
+        kept = plan_maintenance(plan, plan.names, drawn_types)
+        changed = tables(plan)
+        whole = {name: RelationSize(10**6 + seed, 10**7, 5) for name in changed}
+        changes = {name: RelationSize(10**4 + seed, 10**5, 5) for name in changed}
+        estimator = WorkEstimator(InputSizes(whole, changes, RelationSize(100)))
+        for each in (kept.stored, simplify(kept.change, changed=changed)):
+            found = estimator.estimate_statement(each)
+            assert 0 <= found.rows <= MOST
+            assert all(0 <= amount <= MOST for amount in found.work.amounts())
+            interpreted = estimator.estimate_interpreted(each, 1000, 10**30)
+            assert interpreted is not None
+            assert 0 <= interpreted.work.interpreted_rows <= MOST
