@@ -80,8 +80,9 @@ class Work:
     operators: float = 0.0
     """Operators in these: they are analysed, optimised and planned."""
     scanned_rows: float = 0.0
+    """Rows of tables that the engine reads from end to end."""
     scanned_bytes: float = 0.0
-    """Of tables' data files, read by the engine from end to end."""
+    """Bytes of their data files, as far as their columns are read."""
     joined_rows: float = 0.0
     """Rows that go into joins, and come out of them."""
     grouped_rows: float = 0.0
@@ -133,10 +134,6 @@ class Estimate:
     def values_of(self, name: str) -> float:
         """Among how many values those of a column are."""
         return max(1.0, self.values.get(name, self.base))
-
-    def distinct(self, name: str) -> float:
-        """How many of them are expected to occur."""
-        return expected_distinct(self.rows, self.values_of(name))
 
 
 def expected_distinct(rows: float, values: float) -> float:

@@ -19,6 +19,7 @@ from anabranch.engine.base import Frame
 from anabranch.engine.local.interpret import Keyed
 from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
+from anabranch.errors import Damaged
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
 from anabranch.iceberg.column_values import MOST_FILES, count_possible_values
 from anabranch.iceberg.parquet_files import FileRef, check_files, count_column_bytes, read_footer
@@ -126,13 +127,21 @@ class Sources:
         else:
             version = self.until.version(name)
             files, schema = list_live_files(self.context, version), version.schema
-        footers = [self._footer(file.path) for file in files] if len(files) <= MOST_FILES else []
         return RelationSize(
             sum(file.rows for file in files),
             sum(file.size for file in files),
             len(schema.names),
-            count_possible_values(footers, schema),
+            count_possible_values(self._read_footers(files), schema),
         )
+
+    def _read_footers(self, files: Collection[FileRef]) -> list[Any]:
+        """The footers of data files; none if they are many, or one can't be read."""
+        if len(files) > MOST_FILES:
+            return []
+        try:
+            return [self._footer(file.path) for file in files]
+        except Damaged:
+            return []  # whoever needs the file says so
 
     def measure_change(self, name: TableName) -> RelationSize:
         """The size of a table's change, from footers alone; rows that cancel count."""

@@ -10,6 +10,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.names import TableName
+from anabranch.read.scan_tables import list_live_files
 from anabranch.refresh import inputs
 from anabranch.refresh.inputs import Sources
 from tests.engines.lakes import duck_lake
@@ -54,6 +55,14 @@ def test_a_table_without_files_and_columns_without_bounds_say_nothing(
     lake.insert("t", [(None, None, 5, DAY, None, None, None)])
     assert set(possible_values(lake)) == {"big", "day"}
     monkeypatch.setattr(inputs, "MOST_FILES", 1)
+    assert possible_values(lake) == {}
+
+
+def test_a_file_that_is_gone_says_nothing_until_somebody_needs_it(lake: ab.Lake) -> None:
+    insert(lake, 1, 2)
+    version = lake._context.catalog.lake_version()
+    (file,) = list_live_files(lake._context, version.version(TableName.parse("t")))
+    Path(file.path.removeprefix("file://")).unlink()
     assert possible_values(lake) == {}
 
 
