@@ -37,7 +37,7 @@ WIDEST = 100.0
 CLEARLY = 0.87
 """Full is chosen if it takes this part of a differential's time, or less: a preference may cost a seventh."""
 WORTH = 0.25
-"""While no differential refresh was measured, full must be expected to save so many seconds, too."""
+"""While no differential refresh was measured, full must save so many estimated seconds, too."""
 TRY_AGAIN = 12
 """What loses by a factor f is tried again after this many times f refreshes of the other kind."""
 SHORTEST = 0.001
@@ -91,9 +91,9 @@ def choose(sizes: Sizes, estimates: Estimates, past: Sequence[PastRefresh], mach
     share = f"{sizes.rows_changed:,} of {sizes.rows_read:,} rows changed"
     full = _expect("FULL", estimates, past, machine)
     differential = _expect("DIFFERENTIAL", estimates, past, machine)
-    better, other = (
-        (full, differential) if _is_full_better(full, differential, past) else (differential, full)
-    )
+    better, other = differential, full
+    if _is_full_better(full, differential, estimates, past):
+        better, other = full, differential
     factor = other.seconds / max(better.seconds, SHORTEST)
     if other.known and other.hoped < better.seconds and other.untried >= TRY_AGAIN * factor:
         return Choice(
@@ -154,12 +154,13 @@ class _Expectation:
     untried: int
 
 
-def _is_full_better(full: _Expectation, differential: _Expectation, past: Sequence[PastRefresh]) -> bool:
+def _is_full_better(
+    full: _Expectation, differential: _Expectation, estimates: Estimates, past: Sequence[PastRefresh]
+) -> bool:
     """Whether full is the faster one, by enough to leave the preferred one."""
     if not differential.known:
-        return full.seconds < differential.seconds * CLEARLY and (
-            differential.seconds - full.seconds >= WORTH
-        )
+        saved = estimates.differential - estimates.full
+        return full.seconds < differential.seconds * CLEARLY and saved >= WORTH
     # Staying with full takes less than going to it, so that noise doesn't move it to and fro.
     stays = bool(past) and past[-1].action == "FULL"
     return full.seconds < differential.seconds * (1.0 if stays else CLEARLY)

@@ -26,6 +26,8 @@ class CostConstants:
     """A statement: handing over its text and its relations, a job, and collecting what it says."""
     operators: float
     """An operator of a statement: analysing, optimising and planning it."""
+    written_results: float
+    """A result that the engine writes to files, however small: tasks that open, write and commit them."""
     scanned_rows: float
     """A row of a table that is read from end to end."""
     scanned_bytes: float
@@ -53,20 +55,21 @@ class CostConstants:
 
 
 SPARK = CostConstants(
-    fixed=0.02,
-    statements=0.03,
-    operators=4e-3,
-    scanned_rows=7.6e-8,
-    scanned_bytes=1.2e-9,
-    joined_rows=7.2e-8,
+    fixed=0.03,
+    statements=0.01,
+    operators=4.5e-3,
+    written_results=0.14,
+    scanned_rows=5e-8,
+    scanned_bytes=1.3e-9,
+    joined_rows=7.3e-8,
     grouped_rows=7.5e-8,
     aggregated_values=1.1e-7,
-    matched_texts=1.3e-7,
+    matched_texts=1.2e-7,
     interpreted_rows=7e-7,
-    looked_up_rows=6.6e-7,
-    key_rows=2e-7,
-    changed_rows=9.5e-8,
-    written_rows=2e-6,
+    looked_up_rows=6.7e-7,
+    key_rows=1.9e-7,
+    changed_rows=9.7e-8,
+    written_rows=2.5e-6,
     located_rows=3e-8,
 )
 CONSTANTS: Mapping[str, CostConstants] = {"spark": SPARK}

@@ -79,6 +79,8 @@ class Work:
     """Statements that the engine runs."""
     operators: float = 0.0
     """Operators in these: they are analysed, optimised and planned."""
+    written_results: float = 0.0
+    """Results that the engine writes to files: what is few is collected, and written by this process."""
     scanned_rows: float = 0.0
     """Rows of tables that the engine reads from end to end."""
     scanned_bytes: float = 0.0

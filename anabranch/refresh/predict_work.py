@@ -20,6 +20,7 @@ from anabranch.refresh.estimate_work import (
     WorkEstimator,
 )
 from anabranch.refresh.execute import (
+    Statement,
     Tables,
     change_plan,
     change_statements,
@@ -48,7 +49,7 @@ def predict_full_refresh(definition: Definition, tables: Tables, sources: Source
         found = WorkEstimator(InputSizes(sizes)).estimate_statement(kept.maintained.stored)
         # What is stored by now says better than an estimate what will be.
         sizes[str(kept.table)] = _stored_size(tables[kept.table], found.rows)
-        work += found.work + Work(written_rows=sizes[str(kept.table)].rows)
+        work += found.work + Work(written_results=1, written_rows=sizes[str(kept.table)].rows)
     return work
 
 
@@ -123,10 +124,18 @@ def _predict_statements(
             found = estimator.estimate_look_up(statement.plan)
         else:
             found = estimator.estimate_statement(statement.plan)
+            work += Work(written_results=not _is_collected(statement, known))
         if statement.step is not None:
             estimator.add_step(statement.step.name, found)
         work += found.work
     return replace(found, work=work)
+
+
+def _is_collected(statement: Statement, known: RelationFacts) -> bool:
+    """Whether the rows of a statement are taken into memory, not written to files by the engine."""
+    if statement.step is not None:
+        return statement.step.few and known.few
+    return known.few and (known.changes or known.stored)
 
 
 def _iterations(looped: StoredRecursiveTable, sizes: Mapping[str, RelationSize]) -> Work:
