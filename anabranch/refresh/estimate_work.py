@@ -161,13 +161,17 @@ class WorkEstimator:
         return replace(found, work=found.work + Work(statements=1, operators=operators))
 
     def estimate_look_up(self, plan: Plan) -> Estimate:
-        """A step without a statement: rows that are looked up by keys, or the keys themselves."""
+        """A step without a statement: rows that are looked up or chosen by keys, or the keys themselves."""
         found = self._estimate(plan)
         look_up = as_look_up(plan)
         if look_up is None:
             work = Work(key_rows=found.rows, changed_rows=self._changed_rows(plan))
             return replace(found, work=work)
-        keys = sum(self._estimate(column.keys).rows for column in look_up.columns)
+        if not look_up.keys:
+            # Columns are read and judged, rows are fetched that pass.
+            work = Work(key_rows=self._estimate(look_up.scan).rows, looked_up_rows=found.rows)
+            return replace(found, work=work)
+        keys = sum(self._estimate(column.keys).rows for column in look_up.keys)
         fetched = self._fetched_rows(look_up)
         return replace(found, work=Work(key_rows=keys, looked_up_rows=fetched))
 
@@ -194,7 +198,7 @@ class WorkEstimator:
         """The rows that a look-up finds by its keys, before it judges conditions."""
         found = self._estimate(look_up.scan)
         part = 1.0
-        for column in look_up.columns:
+        for column in look_up.keys:
             keys = self._estimate(column.keys).rows
             part *= min(1.0, keys / found.values_of(column.name))
         return found.rows * part
