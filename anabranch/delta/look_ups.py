@@ -151,10 +151,14 @@ class ChosenRows:
     columns: Mapping[str, str]
     """Their names in the plan, and what they are called in the source."""
     keys: tuple[KeyColumn, ...]
+    conditions: tuple[Scalar, ...] = ()
+    """In the names of the plan."""
 
 
 def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | None:
     """The rows at hand that a plan chooses, where some subplans are steps; None if it is something else."""
+    if _have_prefix(plan, FOUND):
+        return _as_narrowed_step(plan, steps)
     if not _have_prefix(plan, CHOSEN):
         return None
     keys, source = _split_key_columns(plan, steps)
@@ -172,6 +176,17 @@ def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | Non
                 names = {name: dict(inner.columns)[own] for name, own in names.items()}
             return ChosenRows(inner, names, keys)
     return None
+
+
+def _as_narrowed_step(plan: Plan, steps: Collection[Plan]) -> ChosenRows | None:
+    """A look-up by more keys than another one, which has run as a step of its own."""
+    conditions: list[Scalar] = []
+    if isinstance(plan, Filter):
+        conditions, plan = conjuncts(plan.condition), plan.input
+    keys, source = _split_key_columns(plan, steps)
+    if not isinstance(source, Materialised) or not (keys or conditions):
+        return None
+    return ChosenRows(source, dict(source.columns), keys, tuple(conditions))
 
 
 def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
@@ -223,8 +238,10 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
         if shared <= steps:
             break
         steps |= shared
-    # By several columns and conditions, only all of them together are one look-up.
+    # By several columns and conditions, only all of them together are one look-up, unless something else
+    # reads what some of them leave.
     inner = {part.inputs[0] for part, one in found.items() if isinstance(one, LookUp)}
+    inner -= {below for part in upwards if part not in found for below in part.inputs}
     chosen = _with_keys({part: one for part, one in found.items() if part not in inner})
     chosen |= {
         part.right

@@ -76,6 +76,7 @@ def _choose_rows(chosen: ChosenRows, sources: Sources, steps: Mapping[str, Any])
         rows, names = steps[chosen.source.name], dict(chosen.columns)
     for key in chosen.keys:
         rows = _with_keys(rows, names[key.name], key, steps)
+    rows = filter_rows(rows, [rename_refs(condition, names) for condition in chosen.conditions])
     weight = [WEIGHT] if WEIGHT in rows.column_names else []
     return rows.select([*names.values(), *weight]).rename_columns([*names, *weight])
 
