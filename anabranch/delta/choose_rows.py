@@ -16,10 +16,10 @@ from anabranch.algebra.plan import Delta, Filter, Join, Net, Plan, Project, Rows
 from anabranch.algebra.plan_text import plan_text, scalar_text
 from anabranch.algebra.scalar import Ref, all_of, conjuncts, rename_refs
 from anabranch.algebra.transform import map_inputs
-from anabranch.delta.filters_behind import add_filters, leaves_of
+from anabranch.delta.filters_passed import keys_narrow, leaves_of
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, columns_read, come_from_changes, demands
-from anabranch.delta.key_sets import is_key, key_set
-from anabranch.delta.look_ups import CHOSEN, FOUND, as_look_up, is_bound
+from anabranch.delta.key_sets import keep_keys
+from anabranch.delta.look_ups import CHOSEN_PREFIX, FOUND_PREFIX, as_look_up, is_bound
 from anabranch.delta.row_conditions import NONE, Conditions, conditions_of_leaves, selectivity
 
 
@@ -95,7 +95,7 @@ def _weighted_input(rows: Rows) -> Plan:
 
 def _with_keys(rows: Plan, by: Mapping[str, Bound]) -> Plan:
     for name, bound in sorted(by.items()):
-        rows = Join(rows, key_set(bound.columns), "semi", is_key(name, null_safe=bound.null_safe))
+        rows = keep_keys(rows, name, bound.columns, null_safe=bound.null_safe)
     return rows
 
 
@@ -108,11 +108,11 @@ def _narrow_look_up(rows: Plan, by: Mapping[str, Bound]) -> Plan:
 
 def _choose_from(rows: Plan, by: Mapping[str, Bound], chosen: set[Plan]) -> Plan:
     """Rows that were looked up or chosen, those of them that have the keys."""
-    if rows.names[0].startswith(CHOSEN):
+    if rows.names[0].startswith(CHOSEN_PREFIX):
         found = _with_keys(rows, by)
         chosen.add(found)
         return found
-    names = {name: CHOSEN + name.removeprefix(FOUND) for name in rows.names}
+    names = {name: CHOSEN_PREFIX + name.removeprefix(FOUND_PREFIX) for name in rows.names}
     renamed = Project(rows, tuple((new, Ref(name)) for name, new in names.items()))
     found = _with_keys(renamed, {names[name]: bound for name, bound in by.items()})
     chosen.add(found)
@@ -123,7 +123,7 @@ def _choose_changed_rows(
     rows: Delta, by: Mapping[str, Bound], read: Iterable[str], conditions: Conditions, chosen: set[Plan]
 ) -> Plan:
     """The rows of a change, in all columns that are read of it, that meet conditions and have the keys."""
-    names = {column: CHOSEN + column for column in read}
+    names = {column: CHOSEN_PREFIX + column for column in read}
     whole: Plan = Delta(rows.table, tuple((new, column) for column, new in names.items()))
     own = [rename_refs(one, names) for one in sorted(conditions, key=scalar_text)]
     columns = dict(rows.columns)
@@ -140,7 +140,7 @@ def _filtered_bounds(rows: Plan, demand: Demand) -> dict[str, Bound]:
     return {
         name: bound
         for name, bound in demand.items()
-        if add_filters((source for source, _ in bound.columns), rows)
+        if keys_narrow((source for source, _ in bound.columns), rows)
     }
 
 

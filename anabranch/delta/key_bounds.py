@@ -35,7 +35,7 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Ref, Scalar, all_of, rename_refs
-from anabranch.delta.filters_behind import filters_behind
+from anabranch.delta.filters_passed import filters_passed
 from anabranch.delta.key_sets import SourceColumn
 from anabranch.delta.row_conditions import plain_conditions
 from anabranch.delta.small_subplans import equalities
@@ -63,7 +63,7 @@ class Bound:
     @property
     def is_of_tables_alone(self) -> bool:
         """Whether filters on tables have left all of these values, and no change has a part in it."""
-        return all(filters_behind(source) and not come_from_changes(source) for source, _ in self.columns)
+        return all(filters_passed(source) and not come_from_changes(source) for source, _ in self.columns)
 
     @property
     def comes_from_changes(self) -> bool:
@@ -73,7 +73,7 @@ class Bound:
     @property
     def cost(self) -> tuple[int, int, int, bool]:
         """What is better to be bounded by: some rows before all, changes before tables, few columns."""
-        whole = [source for source, _ in self.columns if not filters_behind(source)]
+        whole = [source for source, _ in self.columns if not filters_passed(source)]
         tables = sum(not isinstance(source, Delta) for source in whole)
         return tables, len(whole), len(self.columns), self.null_safe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.algebra.plan import Distinct, Plan, Project, Scan, Support, UnionAll
+from anabranch.algebra.plan import Distinct, Join, Plan, Project, Scan, Support, UnionAll
 from anabranch.algebra.plan_text import plan_text
 from anabranch.algebra.scalar import Call, Ref
 from anabranch.delta.look_ups import KEY, as_changed_rows, as_look_up
@@ -19,6 +19,11 @@ def key_set(columns: Iterable[SourceColumn]) -> Plan:
         Project(Support(source), ((KEY, Ref(name)),)) for source, name in sorted(columns, key=_source_order)
     ]
     return Distinct(parts[0] if len(parts) == 1 else UnionAll(tuple(parts)))
+
+
+def keep_keys(rows: Plan, name: str, columns: Iterable[SourceColumn], *, null_safe: bool) -> Plan:
+    """The rows whose column has one of all values of some columns."""
+    return Join(rows, key_set(columns), "semi", is_key(name, null_safe=null_safe))
 
 
 def is_key(name: str, *, null_safe: bool) -> Call:

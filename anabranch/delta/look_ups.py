@@ -28,14 +28,14 @@ from anabranch.algebra.plan import (
     subplans,
 )
 from anabranch.algebra.scalar import Call, Ref, Scalar, conjuncts, rename_refs
-from anabranch.delta.row_conditions import NONE, Conditions
+from anabranch.delta.row_conditions import Conditions
 from anabranch.delta.small_subplans import IsSmall, shared_small_subplans
 
 KEY = "__d"
 """The column of keys that bounds ask for."""
-FOUND = "__r_"
+FOUND_PREFIX = "__r_"
 """Columns of look-ups that bounds ask for have names that begin so, and no others have."""
-CHOSEN = "__q_"
+CHOSEN_PREFIX = "__q_"
 """So do columns of rows that are chosen."""
 
 KeySource = tuple[Plan, str]
@@ -62,13 +62,16 @@ class LookUp:
 
 def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
     """The look-up that a plan is, where some subplans are steps; None if it is none."""
-    conditions: list[Scalar] = []
-    if isinstance(plan, Filter):
-        conditions, plan = conjuncts(plan.condition), plan.input
+    conditions, plan = _split_conditions(plan)
     keys, plan = _split_key_columns(plan, steps)
-    if not isinstance(plan, Scan) or not (keys or (conditions and _have_prefix(plan, FOUND))):
+    if not isinstance(plan, Scan) or not (keys or (conditions and _have_prefix(plan, FOUND_PREFIX))):
         return None
     return LookUp(plan, keys, tuple(conditions))
+
+
+def _split_conditions(plan: Plan) -> tuple[list[Scalar], Plan]:
+    """The conditions of a filter, and what it filters."""
+    return (conjuncts(plan.condition), plan.input) if isinstance(plan, Filter) else ([], plan)
 
 
 def _have_prefix(plan: Plan, prefix: str) -> bool:
@@ -133,9 +136,7 @@ class ChangedRows:
 
 def as_changed_rows(plan: Plan) -> ChangedRows | None:
     """The rows of a change that a plan is; None if it is something else."""
-    conditions: Conditions = NONE
-    if isinstance(plan, Filter):
-        conditions, plan = frozenset(conjuncts(plan.condition)), plan.input
+    conditions, plan = _split_conditions(plan)
     if not isinstance(plan, Delta):
         return None
     columns = dict(plan.columns)
@@ -157,9 +158,9 @@ class ChosenRows:
 
 def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | None:
     """The rows at hand that a plan chooses, where some subplans are steps; None if it is something else."""
-    if _have_prefix(plan, FOUND):
+    if _have_prefix(plan, FOUND_PREFIX):
         return _as_narrowed_step(plan, steps)
-    if not _have_prefix(plan, CHOSEN):
+    if not _have_prefix(plan, CHOSEN_PREFIX):
         return None
     keys, source = _split_key_columns(plan, steps)
     if not keys:
@@ -180,9 +181,7 @@ def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | Non
 
 def _as_narrowed_step(plan: Plan, steps: Collection[Plan]) -> ChosenRows | None:
     """A look-up by more keys than another one, which has run as a step of its own."""
-    conditions: list[Scalar] = []
-    if isinstance(plan, Filter):
-        conditions, plan = conjuncts(plan.condition), plan.input
+    conditions, plan = _split_conditions(plan)
     keys, source = _split_key_columns(plan, steps)
     if not isinstance(source, Materialised) or not (keys or conditions):
         return None
@@ -266,7 +265,7 @@ def _local_steps_in(
         if (chosen := as_chosen_rows(part, steps)) is not None:
             found[part] = chosen
         elif (look_up := as_look_up(part, steps)) is not None and (
-            look_up.scan.table in tables or _have_prefix(look_up.scan, FOUND)
+            look_up.scan.table in tables or _have_prefix(look_up.scan, FOUND_PREFIX)
         ):
             found[part] = look_up
     return found

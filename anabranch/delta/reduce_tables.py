@@ -26,9 +26,9 @@ from anabranch.algebra.plan_text import scalar_text
 from anabranch.algebra.scalar import Ref, rename_refs
 from anabranch.algebra.transform import map_inputs
 from anabranch.delta.choose_rows import choose_rows
-from anabranch.delta.filters_behind import leaf_of
+from anabranch.delta.filters_passed import leaf_of
 from anabranch.delta.key_bounds import Bound, Demand, KeyBounds, demands, equal_columns
-from anabranch.delta.look_ups import FOUND, choose_look_ups, key_column_parts, keys_of
+from anabranch.delta.look_ups import FOUND_PREFIX, choose_look_ups, key_column_parts, keys_of
 from anabranch.delta.reduction import Reduction
 from anabranch.delta.row_conditions import Conditions, conditions_of_leaves, selectivity
 from anabranch.delta.single_partition import RelationFacts
@@ -66,7 +66,7 @@ def _reduce_small_tables(plan: Plan, known: RelationFacts, reduced: frozenset[Pl
     """The small tables that are filtered, or joined with what filters have left: they choose others' rows."""
     if not known.lookups:
         return []
-    inside = {_reduced_scan(rows) for rows in reduced if not isinstance(leaf_of(rows), Delta)}
+    inside = _reduced_scans(reduced)
     conditions = conditions_of_leaves(plan)
     asked = demands(plan, KeyBounds(plan, reduced), reduced)
     found: list[Reduction] = []
@@ -121,17 +121,17 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
 def _with_own_names(part: Plan) -> Plan:
     """A look-up whose scan has names that no other scan has."""
     if isinstance(part, Scan):
-        return replace(part, columns=tuple((FOUND + name, own) for name, own in part.columns))
+        return replace(part, columns=tuple((FOUND_PREFIX + name, own) for name, own in part.columns))
     if isinstance(part, Filter):
-        names = {name: FOUND + name for name in part.names}
+        names = {name: FOUND_PREFIX + name for name in part.names}
         return Filter(_with_own_names(part.input), rename_refs(part.condition, names))
     assert isinstance(part, Join), "a look-up is a table, joined with keys"
-    names = {name: FOUND + name for name in part.left.names}
+    names = {name: FOUND_PREFIX + name for name in part.left.names}
     return replace(part, left=_with_own_names(part.left), on=rename_refs(part.on, names))
 
 
 def _under_old_names(rows: Plan, scan: Scan) -> Plan:
-    return Project(rows, tuple((name, Ref(FOUND + name)) for name in scan.names))
+    return Project(rows, tuple((name, Ref(FOUND_PREFIX + name)) for name in scan.names))
 
 
 def _step_bounds(
@@ -160,7 +160,7 @@ def _choose_reductions(plan: Plan, known: RelationFacts, reduced: frozenset[Plan
     Look-ups by what steps have left come first: what they leave bounds others.
     """
     upwards = subplans(plan)
-    inside = {_reduced_scan(rows) for rows in reduced if not isinstance(leaf_of(rows), Delta)}
+    inside = _reduced_scans(reduced)
     scans = [
         part
         for part in upwards
@@ -241,6 +241,11 @@ class _TablesToRead:
                 self.below(source) & replaced for _, bound in reduction.bounds for source, _ in bound.columns
             )
         ]
+
+
+def _reduced_scans(reduced: Iterable[Plan]) -> set[Plan]:
+    """The tables that are looked up already, not the changes that are chosen from."""
+    return {leaf for rows in reduced if isinstance(leaf := leaf_of(rows), Scan)}
 
 
 def _reduced_scan(rows: Plan) -> Scan:

@@ -15,7 +15,6 @@ from anabranch.algebra.plan import (
     Delta,
     Filter,
     IntervalEnd,
-    Join,
     Negate,
     Net,
     Plan,
@@ -26,8 +25,8 @@ from anabranch.algebra.plan import (
 )
 from anabranch.algebra.scalar import Call, Ref, Scalar, all_of, rename_refs
 from anabranch.delta.key_bounds import Bound
-from anabranch.delta.key_sets import is_key, key_set
-from anabranch.delta.look_ups import FOUND, as_changed_rows
+from anabranch.delta.key_sets import keep_keys
+from anabranch.delta.look_ups import FOUND_PREFIX, as_changed_rows
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,16 @@ class Reduction:
     def rows(self) -> Plan:
         """σ(T ⋉ D), for each of the columns, with all columns that any of the scans reads."""
         own = dict.fromkeys(column for scan in self.scans for _, column in scan.columns)
-        rows: Plan = Scan(self.table, tuple((FOUND + column, column) for column in sorted(own)), self.end)
+        rows: Plan = Scan(
+            self.table, tuple((FOUND_PREFIX + column, column) for column in sorted(own)), self.end
+        )
         for column, bound in self.bounds:
-            rows = Join(
-                rows, key_set(bound.columns), "semi", is_key(FOUND + column, null_safe=bound.null_safe)
-            )
-        return self._choose_rows(rows, {column: FOUND + column for column in own})
+            rows = keep_keys(rows, FOUND_PREFIX + column, bound.columns, null_safe=bound.null_safe)
+        return self._choose_rows(rows, {column: FOUND_PREFIX + column for column in own})
 
     def rows_of(self, scan: Scan) -> Plan:
         """What stands for a scan."""
-        rows = Project(self.rows, tuple((name, Ref(FOUND + column)) for name, column in scan.columns))
+        rows = Project(self.rows, tuple((name, Ref(FOUND_PREFIX + column)) for name, column in scan.columns))
         if scan.at is self.end:
             return rows
         names = {column: name for name, column in scan.columns}
@@ -66,7 +65,7 @@ class Reduction:
         for column, bound in self.bounds:
             name = next(name for name, own in scan.columns if own == column)
             if not self._holds_own_change(column, bound):
-                change = Join(change, key_set(bound.columns), "semi", is_key(name, null_safe=bound.null_safe))
+                change = keep_keys(change, name, bound.columns, null_safe=bound.null_safe)
             elif not bound.null_safe:
                 change = Filter(change, Call("not", (Call("is null", (Ref(name),)),)))
         return Rows(Net(UnionAll((chosen, Negate(change)))))

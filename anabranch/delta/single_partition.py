@@ -8,7 +8,7 @@ aren't gathered before: there may be many rows in few groups, and tasks add thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.algebra.plan import (
     Aggregate,
@@ -57,6 +57,10 @@ class RelationFacts:
     """Tables of which rows with known keys are looked up first, and handed to the engine."""
     readable: frozenset[str] = frozenset()
     """Tables of which whole columns can be read without an engine, being no larger than the changes."""
+
+    def without_look_ups(self) -> RelationFacts:
+        """The same where the engine finds all rows."""
+        return replace(self, lookups=frozenset(), readable=frozenset())
 
 
 NOTHING = RelationFacts(few=False, changes=False)

@@ -191,11 +191,11 @@ def _maintain_table(
             return _compute_and_apply(context, kept, table, sources, changed, known)
         except TooManyRows:
             _remember(context.large_lookups, change, rows)
-            known = replace(known, lookups=frozenset(), readable=frozenset())
+            known = known.without_look_ups()
             ask_again("more rows are to be looked up than are worth it")
         except _TooManyRowsFetched:
             _remember(context.large_fetches, change, rows)
-            known = replace(known, scans=False, lookups=frozenset(), readable=frozenset())
+            known = replace(known.without_look_ups(), scans=False)
             ask_again("more rows were fetched than are worth it")
         except EngineMemory:
             if not known.few:
@@ -229,9 +229,7 @@ def _compute_and_apply(
     if not statements:
         return RowCounts()
     if known.few:
-        plan = change_plan(
-            kept.maintained, changed, replace(known, scans=False, lookups=frozenset(), readable=frozenset())
-        )
+        plan = change_plan(kept.maintained, changed, replace(known.without_look_ups(), scans=False))
         asked = sum(statement.rendered is not None for statement in statements)
         with collector_waits():
             here = computed_here(plan, table, sources, known, questions=2 * asked)

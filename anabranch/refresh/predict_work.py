@@ -103,9 +103,7 @@ def _predict_change(
     """The change of one stored table, computed in this process if it may be, else by statements."""
     driver_rows: int = context.settings["driver_rows"]
     if known.few and driver_rows:
-        plan = change_plan(
-            kept.maintained, changed, replace(known, scans=False, lookups=frozenset(), readable=frozenset())
-        )
+        plan = change_plan(kept.maintained, changed, replace(known.without_look_ups(), scans=False))
         found = WorkEstimator(sizes).estimate_interpreted(plan, driver_rows, MOST_INTERPRETED)
         if found is not None:
             return found

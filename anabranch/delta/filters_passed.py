@@ -45,7 +45,7 @@ Filters = frozenset[TableFilter | KeyFilter]
 
 
 @lru_cache(maxsize=4096)
-def filters_behind(plan: Plan) -> Filters:
+def filters_passed(plan: Plan) -> Filters:
     """The filters that all rows of a look-up, of a choice or of a set of keys have passed."""
     match plan:
         case Filter(source, condition):
@@ -54,16 +54,16 @@ def filters_behind(plan: Plan) -> Filters:
             if isinstance(leaf, Scan | Delta):
                 text = scalar_text(rename_refs(condition, dict(leaf.columns)))
                 own = frozenset({TableFilter(leaf.table, text)})
-            return own | filters_behind(source)
+            return own | filters_passed(source)
         case Join(left, right, "semi", on):
-            keys = filters_behind(right)
+            keys = filters_passed(right)
             return (
-                filters_behind(left) | keys | ({KeyFilter(scalar_text(on), right)} if keys else frozenset())
+                filters_passed(left) | keys | ({KeyFilter(scalar_text(on), right)} if keys else frozenset())
             )
         case Project(source) | Support(source) | Net(source) | Distinct(source) | Rows(source):
-            return filters_behind(source)
+            return filters_passed(source)
         case UnionAll(parts):
-            return frozenset.intersection(*map(filters_behind, parts))
+            return frozenset.intersection(*map(filters_passed, parts))
         case _:
             return frozenset()
 
@@ -75,16 +75,16 @@ def leaf_of(plan: Plan) -> Plan:
     return plan
 
 
-def add_filters(sources: Iterable[Plan], rows: Plan) -> bool:
+def keys_narrow(sources: Iterable[Plan], rows: Plan) -> bool:
     """Whether all of some sources of keys have passed a filter that some rows haven't, and that doesn't come
     from these.
     """
     own = list(leaves_of(rows))
-    common = frozenset.intersection(*(filters_behind(source) for source in sources))
+    common = frozenset.intersection(*(filters_passed(source) for source in sources))
     return any(
         isinstance(one, TableFilter)
         or not any(_is_same_relation(leaf, part) for leaf in own for part in subplans(one.keys))
-        for one in common - filters_behind(rows)
+        for one in common - filters_passed(rows)
     )
 
 
