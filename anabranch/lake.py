@@ -354,8 +354,9 @@ class Lake:
 
         With `change_type`, for people: a row per occurrence, with `_change_type` insert or delete.
         """
-        weighted = operations.scan_changes(self._context, TableName.parse(name), since, until)
-        frame: DataFrame = self._context.engine.with_change_type(weighted) if change_type else weighted
+        frame: DataFrame = operations.scan_changes(
+            self._context, TableName.parse(name), since, until, change_type=change_type
+        )
         return frame
 
     def sql(self, text: str) -> Any:

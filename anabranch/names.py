@@ -19,6 +19,8 @@ HIDDEN_PREFIX = "__"
 """Columns that begin so belong to anabranch."""
 WEIGHT = HIDDEN_PREFIX + "weight"
 """The column of a change that says how often a row came (above zero) or went (below)."""
+FILE, POSITION = HIDDEN_PREFIX + "file", HIDDEN_PREFIX + "position"
+"""The columns that say where a row is stored: the path of a file, and a place in it that counts from zero."""
 
 TAKEN_COLUMNS = frozenset({"_metadata", "_weight", "_change_type"})
 """Names that columns of a table can't have: Spark shows where a row is stored, and we what changed."""

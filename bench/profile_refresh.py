@@ -27,8 +27,7 @@ KINDS = ("planning", "spark", "parquet", "commit", "rest")
 _ENGINE = "engine"
 """Inside of the engine; the part of it in which a job runs is `spark`, what is left is `planning`."""
 _CALLS = (
-    "run_query scan change_rows net_change change_from_query locate_rows from_arrow collect conform "
-    "rows_after_rewrite materialise write "
+    "run_query scan scan_changes change_from_query from_arrow collect conform materialise write "
     "change_from_actions schema_of types_of"
 ).split()
 _PARQUET = (

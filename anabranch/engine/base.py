@@ -6,21 +6,13 @@ A `Frame` is the engine's own lazy table (for Spark, a DataFrame), opaque to eve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from anabranch.engine.render.dialect import Dialect
+from anabranch.errors import InvalidQuery
 from anabranch.schema import Schema
 
 Frame = Any
-
-
-@dataclass(frozen=True)
-class Checksum:
-    """A checksum of a frame's rows, whatever their order."""
-
-    rows: int
-    sum: str | None
 
 
 class FileWithDeletes(Protocol):
@@ -66,14 +58,6 @@ class Engine(Protocol):
         """The types of a frame's columns, as Spark names them."""
         ...
 
-    def compute_checksum(self, frame: Frame, schema: Schema) -> Checksum:
-        """How many rows a frame has, and a number that is the same for the same rows in any order."""
-        ...
-
-    def count_differences(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
-        """How many rows, as bags, are only in the left frame, and how many only in the right."""
-        ...
-
     def scan(
         self,
         files: Sequence[FileWithDeletes],
@@ -81,49 +65,27 @@ class Engine(Protocol):
         *,
         positions: bool = False,
         deleted: ReadPositions | None = None,
+        all_deleted: ReadPositions | None = None,
     ) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`.
 
-        `deleted` reads the position deletes of a file, where the engine needn't do that itself.
+        `deleted` reads the position deletes of a file, where the engine needn't do that itself. `all_deleted`
+        says which positions are left out instead, whatever delete files a file has.
         """
         ...
 
-    def net_change(
+    def scan_changes(
         self,
         plus: Sequence[FileWithDeletes],
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
     ) -> Frame:
-        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        ...
-
-    def change_rows(
-        self,
-        plus: Sequence[FileWithDeletes],
-        minus: Sequence[FileWithDeletes],
-        weighted: Sequence[str],
-        schema: Schema,
-        *,
-        net: bool,
-    ) -> Frame:
-        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
+        """The rows of files with their weight in `__weight`: +1, -1, or what change files say."""
         ...
 
     def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
-        ...
-
-    def locate_rows(self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema) -> Frame:
-        """File and position of the stored rows that change files delete."""
-        ...
-
-    def rows_with_keys(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
-        """The stored rows that agree in all keys with a row of a small frame."""
-        ...
-
-    def with_change_type(self, weighted: Frame) -> Frame:
-        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
         ...
 
     def run_query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
@@ -139,26 +101,17 @@ class Engine(Protocol):
         change their types."""
         ...
 
-    def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
-        """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
-        ...
+    def conform(
+        self, frame: Frame, schema: Schema, table: str, *, columns: Sequence[str] | None = None
+    ) -> Frame:
+        """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail.
 
-    def rename_columns(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
-        """A frame whose columns get these names, in order."""
+        `columns`: which columns its own are, in order (None: those of the same names).
+        """
         ...
 
     def change_from_actions(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """From actions per row (see `sql.row_changes`) to weighted rows with file and position."""
-        ...
-
-    def rows_after_rewrite(
-        self,
-        touched: Sequence[FileWithDeletes],
-        changes: Sequence[str],
-        schema: Schema,
-        deleted: ReadPositions,
-    ) -> Frame:
-        """The rows of touched files but those at deleted positions, and those that changes add."""
         ...
 
     def materialise(self, frame: Frame, folder: str) -> Frame:
@@ -172,3 +125,12 @@ class Engine(Protocol):
     def stop(self) -> None:
         """Stop what this engine started itself."""
         ...
+
+
+def check_column_count(given: int, columns: Sequence[str], schema: Schema, table: str) -> None:
+    """Refuse a query that gives more or fewer columns than are named, or than a table has."""
+    if given == len(columns):
+        return
+    if len(columns) == len(schema):
+        raise InvalidQuery(f'"{table}" has {len(schema)} columns, the query gives {given}')
+    raise InvalidQuery(f'{len(columns)} columns of "{table}" are named, the query gives {given}')

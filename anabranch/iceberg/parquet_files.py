@@ -25,14 +25,12 @@ from pyiceberg.typedef import Record
 from anabranch.errors import Damaged, InvalidValue
 from anabranch.iceberg.type_mapping import stored_arrow_schema
 from anabranch.iceberg.warehouse import Warehouse
-from anabranch.names import HIDDEN_PREFIX, WEIGHT
+from anabranch.names import FILE, POSITION, WEIGHT
 from anabranch.paths import normalise_path
 
 if TYPE_CHECKING:
     from anabranch.engine.base import FileWithDeletes
 
-FILE = HIDDEN_PREFIX + "file"
-POSITION = HIDDEN_PREFIX + "position"
 COMPRESSION = "zstd"
 ROWS_PER_FILE = 5_000_000
 

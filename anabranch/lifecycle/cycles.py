@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from anabranch.engine.run_plan import run_plan
 from anabranch.errors import CircularDefinition
 from anabranch.names import TableName
-from anabranch.refresh.column_types import run_plan_over_frames
 from anabranch.refresh.define import CHECKED_ROWS, check_rows_against_text
 from anabranch.refresh.inputs import Sources
 from anabranch.refresh.publish import Results
@@ -86,7 +86,7 @@ def _infer_anchor_schemas(
                 engine = refresh_run.context.engine
                 empty = {str(table): engine.scan([], schemas[table]) for table in lowered.tables}
                 lowered, _ = define_recursive_tables(refresh_run.context, name, lowered, empty)
-                frame = run_plan_over_frames(refresh_run.context, lowered.plan, lowered.columns, empty)
+                frame = run_plan(engine, lowered.plan, empty, lowered.columns)
                 known[name] = engine.schema_of(frame)
         if not known:
             names = ", ".join(f'"{name}"' for name in sorted(unknown))

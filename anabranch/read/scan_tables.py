@@ -7,6 +7,7 @@ from typing import Any
 from anabranch.connection.lake_context import LakeContext
 from anabranch.connection.scan_files import scan_files
 from anabranch.engine.base import Frame
+from anabranch.engine.row_plans import net_changes, repeat_with_change_type
 from anabranch.errors import InvalidLsn
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, read_changes_between
 from anabranch.iceberg.parquet_files import FileRef, check_files
@@ -14,6 +15,9 @@ from anabranch.iceberg.read_rows import read_rows
 from anabranch.names import TableName
 from anabranch.sql.query import Query
 from anabranch.streams.versions import LakeVersion, TableVersion
+
+SHOWN_WEIGHT = "_weight"
+"""The column of weights, as people see it."""
 
 
 def list_live_files(context: LakeContext, version: TableVersion) -> tuple[FileRef, ...]:
@@ -38,13 +42,23 @@ def run_query(context: LakeContext, lake_version: LakeVersion, query: Query) -> 
     return context.engine.run_query(query.template, relations)
 
 
-def scan_changes(context: LakeContext, name: TableName, since: int, until: int | None) -> Frame:
-    """What changed in a table after one lsn up to another, as weighted rows."""
+def scan_changes(
+    context: LakeContext, name: TableName, since: int, until: int | None, *, change_type: bool = False
+) -> Frame:
+    """What changed in a table after one lsn up to another, as weighted rows.
+
+    With `change_type` a row per occurrence, which says whether it came or went.
+    """
     before, after = _resolve_interval(context, name, since, until)
     pieces = list_change_files(context, before, after)
     check_files(context.warehouse, pieces)
     signed = SignedFiles.from_change_files(pieces)
-    return context.engine.net_change(signed.plus, signed.minus, signed.weighted, after.schema.visible)
+    schema = after.schema.visible
+    weighted = context.engine.scan_changes(signed.plus, signed.minus, signed.weighted, schema)
+    frame = net_changes(context.engine, weighted, schema, SHOWN_WEIGHT)
+    if change_type:
+        return repeat_with_change_type(context.engine, frame, schema.names, SHOWN_WEIGHT)
+    return frame
 
 
 def list_change_files(

@@ -19,6 +19,7 @@ from anabranch.engine.local.locate_rows import (
 )
 from anabranch.engine.local.lookup import FEW, LOOKED_UP_ROWS
 from anabranch.engine.local.values import arrow_rows
+from anabranch.engine.row_plans import locate_rows
 from anabranch.iceberg.equal_rows import is_comparable
 from anabranch.iceberg.parquet_files import FileRef, Removal, list_written_changes, write_change_file
 from anabranch.names import WEIGHT
@@ -104,7 +105,7 @@ def _locate_rows(
     if is_comparable(table.layout.arrow) and stored <= DRIVER_ROWS and fits:
         return find_rows(context.warehouse, live, changes, table.layout, size, name)
     folder = f"{table.folder}/changes/{context.clock.new_id()}"
-    located = context.engine.locate_rows(changes, live, table.schema)
+    located = locate_rows(context.engine, changes, live, table.schema)
     write_frame(context, located, folder)
     gone = list_written_changes(context.warehouse, folder)
     return found_by_engine(context.warehouse, gone, size, name)

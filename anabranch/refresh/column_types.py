@@ -1,24 +1,9 @@
-"""The types that the engine gives a plan's columns, found by running it over empty tables."""
+"""Whether a plan has the columns that Spark gives the text it was made from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from anabranch.algebra.plan import Delta, Plan, Scan
-from anabranch.connection.lake_context import LakeContext
-from anabranch.engine.base import Frame
-from anabranch.engine.render.statement import render
 from anabranch.errors import NotIncremental
 from anabranch.schema import Schema
-
-
-def run_plan_over_frames(
-    context: LakeContext, plan: Plan, columns: tuple[str, ...], frames: Mapping[str, Frame]
-) -> Frame:
-    """Run a plan over frames of its tables, whether it reads their old rows, new rows or change."""
-    rendered = render(plan, context.engine.dialect, columns)
-    bound = {key: frames[leaf.table] for key, leaf in rendered.leaves if isinstance(leaf, Scan | Delta)}
-    return context.engine.run_query(rendered.template, bound)
 
 
 def check_types(said: Schema, planned: Schema) -> None:

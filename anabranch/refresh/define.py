@@ -28,9 +28,11 @@ from anabranch.delta.maintenance_plan import MaintenancePlan, plan_maintenance
 from anabranch.delta.order_of_rows import depends_on_order
 from anabranch.engine.base import Frame
 from anabranch.engine.render.statement import render
+from anabranch.engine.row_plans import count_differences, exact_columns
+from anabranch.engine.run_plan import run_plan
 from anabranch.errors import NotIncremental
 from anabranch.names import TableName
-from anabranch.refresh.column_types import check_types, run_plan_over_frames
+from anabranch.refresh.column_types import check_types
 from anabranch.refresh.inputs import Sources
 from anabranch.refresh.recursive_definitions import (
     CycleMemberDefinition,
@@ -196,12 +198,12 @@ def check_rows_against_text(
     schema: Schema,
 ) -> None:
     """Refuse rows that differ from those that Spark computes from the text."""
-    found = context.engine.compute_checksum(rows, schema)
-    expected = context.engine.compute_checksum(_run_query_text(definition, sources), schema)
-    if found != expected:
+    expected = _run_query_text(definition, sources)
+    surplus, missing = count_differences(context.engine, rows, expected, exact_columns(schema))
+    if surplus or missing:
         raise NotIncremental(
             f'the query of "{definition.name}" is not understood: its plan gives other rows than Spark',
-            detail=f"{found.rows} rows instead of {expected.rows}, or the same number with other values.",
+            detail=f"{surplus} of its rows are none of Spark's, and it lacks {missing} of these.",
             hint="create it with refresh_mode = full, and report the query: this is an error of ours.",
         )
 
@@ -232,16 +234,14 @@ def _run_query_text(
 
 def _define_stored_table(context: LakeContext, state: HiddenState, empty: Mapping[str, Frame]) -> StoredTable:
     kept = plan_maintenance(state.plan, state.columns, lambda plan: _types_of(context, plan, empty))
-    schema = context.engine.schema_of(
-        run_plan_over_frames(context, kept.stored, kept.columns, empty), hidden=True
-    )
+    schema = context.engine.schema_of(run_plan(context.engine, kept.stored, empty, kept.columns), hidden=True)
     _check_maps(kept, schema, {name: context.engine.types_of(frame) for name, frame in empty.items()})
     return StoredTable(TableName.parse(state.table), kept, schema, state.plan)
 
 
 def _types_of(context: LakeContext, plan: Plan, empty: Mapping[str, Frame]) -> Mapping[str, str]:
     """The types of a plan's columns, over tables without rows."""
-    return context.engine.types_of(run_plan_over_frames(context, plan, plan.names, empty))
+    return context.engine.types_of(run_plan(context.engine, plan, empty))
 
 
 def _check_maps(kept: MaintenancePlan, schema: Schema, types: Mapping[str, Mapping[str, str]]) -> None:

@@ -19,6 +19,7 @@ from anabranch.engine.base import Frame
 from anabranch.engine.local.interpret import Keyed
 from anabranch.engine.local.lookup import Limits, look_up
 from anabranch.engine.local.values import key_values
+from anabranch.engine.row_plans import net_changes
 from anabranch.errors import Damaged
 from anabranch.iceberg.change_files import ChangeFile, SignedFiles, may_cancel
 from anabranch.iceberg.column_values import MOST_FILES, count_possible_values
@@ -360,13 +361,11 @@ class Sources:
         self.large.add(name)
         files, schema = self._change_files(name)
         signed = SignedFiles.from_change_files(files)
-        return self.context.engine.change_rows(
-            signed.plus,
-            signed.minus,
-            signed.weighted,
-            _narrow_schema(schema, leaf),
-            net=bool(signed.minus or signed.weighted) and (net or may_cancel(files)),
-        )
+        narrow = _narrow_schema(schema, leaf)
+        rows = self.context.engine.scan_changes(signed.plus, signed.minus, signed.weighted, narrow)
+        if (signed.minus or signed.weighted) and (net or may_cancel(files)):
+            return net_changes(self.context.engine, rows, narrow)
+        return rows
 
     def _read_small_change(self, name: TableName, leaf: Delta, most: int | None = None) -> Any | None:
         files, schema = self._change_files(name)

@@ -14,9 +14,10 @@ from anabranch.algebra.transform import transform_up
 from anabranch.connection.lake_context import LakeContext
 from anabranch.delta.recursion import RecursiveTable
 from anabranch.engine.base import Frame
+from anabranch.engine.run_plan import run_plan
 from anabranch.errors import NotIncremental, NotMonotone
 from anabranch.names import TableName
-from anabranch.refresh.column_types import check_types, run_plan_over_frames
+from anabranch.refresh.column_types import check_types
 from anabranch.schema import Schema
 from anabranch.sql.lower import LoweredQuery, Recursion, lower
 from anabranch.sql.query import Query, parse_query
@@ -80,7 +81,7 @@ def define_cycle_member(
     for looped in loops:
         check_monotone(looped.loop.plan, recursive, f'a recursion in "{name}"')
     check_monotone(lowered.plan, recursive, f'"{name}"')
-    schema = context.engine.schema_of(run_plan_over_frames(context, lowered.plan, lowered.columns, empty))
+    schema = context.engine.schema_of(run_plan(context.engine, lowered.plan, empty, lowered.columns))
     query = parse_query(text)
     if not loops:
         relations = {key: empty[str(table)] for key, table in query.tables}
@@ -136,11 +137,9 @@ def define_recursive_tables(
 def _define_recursive_table(
     context: LakeContext, recursion: Recursion, empty: Mapping[str, Frame]
 ) -> StoredRecursiveTable:
-    begun = context.engine.schema_of(
-        run_plan_over_frames(context, recursion.anchor, recursion.columns, empty)
-    )
+    begun = context.engine.schema_of(run_plan(context.engine, recursion.anchor, empty, recursion.columns))
     known = {**empty, recursion.table: context.engine.scan([], begun)}
-    whole = context.engine.schema_of(run_plan_over_frames(context, recursion.plan, recursion.columns, known))
+    whole = context.engine.schema_of(run_plan(context.engine, recursion.plan, known, recursion.columns))
     _check_recursion_types(begun, whole)
     plan = RecursiveTable(recursion.table, recursion.plan, recursion.columns)
     return StoredRecursiveTable(TableName.parse(recursion.table), plan, whole)

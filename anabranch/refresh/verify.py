@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from anabranch.connection.lake_context import LakeContext
 from anabranch.engine.base import Frame
+from anabranch.engine.row_plans import count_differences
 from anabranch.names import TableName
 from anabranch.read.scan_tables import scan_version
 from anabranch.refresh.define import Definition, FullDefinition, recompute
@@ -62,7 +63,7 @@ def verify_cycle_member(
 
 
 def _compare_rows(context: LakeContext, expected: Frame, stored: TableVersion) -> Verified:
-    missing, surplus = context.engine.count_differences(
-        expected, scan_version(context, stored), stored.schema.visible
+    missing, surplus = count_differences(
+        context.engine, expected, scan_version(context, stored), stored.schema.visible.columns
     )
     return Verified(missing, surplus)

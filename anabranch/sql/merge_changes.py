@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from anabranch.errors import InvalidQuery
-from anabranch.names import TableName
+from anabranch.names import FILE, POSITION, TableName
 from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
 from anabranch.sql.merge_join import MergeJoin, merge_join, source_template
@@ -36,7 +36,7 @@ from anabranch.sql.query_builders import (
     with_alias,
 )
 from anabranch.sql.statement import DeleteRow, InsertRow, Merge, When
-from anabranch.sql.target_columns import ACTION, DELETE, FILE, INSERT, NEW, PICK, POSITION, UPDATE
+from anabranch.sql.target_columns import ACTION, DELETE, INSERT, NEW, PICK, UPDATE
 from anabranch.sql.template import Placeholders
 
 _ORDER = (When.MATCHED, When.NOT_MATCHED, When.NOT_MATCHED_BY_SOURCE)

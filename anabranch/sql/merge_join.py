@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from anabranch.names import TableName
+from anabranch.names import FILE, TableName
 from anabranch.sql.query import Query
 from anabranch.sql.query_builders import (
     as_subquery,
@@ -19,7 +19,7 @@ from anabranch.sql.query_builders import (
     with_alias,
 )
 from anabranch.sql.statement import When
-from anabranch.sql.target_columns import FILE, TARGET
+from anabranch.sql.target_columns import TARGET
 from anabranch.sql.template import Placeholders
 
 INCOMING = "__incoming"

@@ -21,14 +21,14 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from anabranch.errors import InvalidQuery
-from anabranch.names import TableName
+from anabranch.names import FILE, POSITION, TableName
 from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
 from anabranch.sql.merge_changes import merge_statement_changes
 from anabranch.sql.query import Query
 from anabranch.sql.query_builders import column, number, relation, render, typed_null, verbatim, with_alias
 from anabranch.sql.statement import Assignments, Delete, Merge, Update
-from anabranch.sql.target_columns import ACTION, DELETE, FILE, NEW, POSITION, TARGET, UPDATE, column_index
+from anabranch.sql.target_columns import ACTION, DELETE, NEW, TARGET, UPDATE, column_index
 from anabranch.sql.template import Placeholders
 from anabranch.sql.upsert import upsert_changes
 

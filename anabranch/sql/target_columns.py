@@ -9,7 +9,7 @@ from anabranch.sql.parse import format_snippet
 
 TARGET = "{target}"
 SOURCE = "{source}"
-FILE, POSITION, ACTION, NEW, PICK = "__file", "__position", "__action", "__new_", "__pick_"
+ACTION, NEW, PICK = "__action", "__new_", "__pick_"
 INSERT, DELETE, UPDATE = 1, 2, 3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from anabranch.errors import InvalidQuery, UnknownColumn, UnsupportedStatement
-from anabranch.names import TableName
+from anabranch.names import FILE, POSITION, TableName
 from anabranch.schema import Schema
 from anabranch.sql.expression import Expression
 from anabranch.sql.parse import format_snippet
@@ -25,10 +25,8 @@ from anabranch.sql.query_builders import (
 from anabranch.sql.target_columns import (
     ACTION,
     DELETE,
-    FILE,
     INSERT,
     NEW,
-    POSITION,
     SOURCE,
     TARGET,
     UPDATE,

@@ -14,6 +14,7 @@ from typing import Any
 
 from anabranch.connection.lake_context import LakeContext
 from anabranch.engine.base import FileWithDeletes, Frame
+from anabranch.engine.row_plans import rows_after_rewrite
 from anabranch.errors import AmbiguousRows, AnabranchError, Damaged
 from anabranch.iceberg.live_rows import rewrite_files
 from anabranch.iceberg.parquet_files import (
@@ -114,7 +115,8 @@ def append_frame(context: LakeContext, table: WorkingTable, frame: Frame) -> Row
 def replace_rows(context: LakeContext, table: WorkingTable, frame: Frame) -> RowCounts:
     """Put a frame's rows, by position, in the place of all that a table holds."""
     deleted = table.clear()
-    conformed = context.engine.conform(frame, table.schema, str(table.name), by_position=True)
+    schema = table.schema
+    conformed = context.engine.conform(frame, schema, str(table.name), columns=schema.names)
     return replace(append_frame(context, table, conformed), deleted=deleted)
 
 
@@ -156,7 +158,7 @@ def write_new_files(
         more = removal.positions.get(file.path)
         return own if more is None else union_positions([own, more.to_numpy()])
 
-    rows = context.engine.rows_after_rewrite(touched, changes, table.schema, read_positions)
+    rows = rows_after_rewrite(context.engine, touched, changes, table.schema, read_positions)
     write_frame(context, rows, folder, table)
     written = list_written_files(context.warehouse, folder, table.layout)
     _check_row_count(context, table, touched, changes, removal, written)

@@ -142,11 +142,8 @@ class Transaction(SourceVerbs):
         table = self._get_writable_table(name)
         if columns is not None:
             columns = _resolve_columns(table.schema, columns, str(table.name))
-        frame = self._run_query(query)
-        if columns is not None:
-            frame = self._context.engine.rename_columns(frame, columns, str(table.name))
         conformed = self._context.engine.conform(
-            frame, table.schema, str(table.name), by_position=columns is None
+            self._run_query(query), table.schema, str(table.name), columns=columns or table.schema.names
         )
         return self._insert_frame(table, conformed)
 

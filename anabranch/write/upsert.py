@@ -14,7 +14,9 @@ from anabranch.connection.scan_files import scan_files
 from anabranch.engine.base import Frame
 from anabranch.engine.local.lookup import FEW, LOOKED_UP_ROWS, Limits
 from anabranch.engine.local.matches import look_for_matches, sent_bytes
+from anabranch.engine.row_plans import rows_with_keys
 from anabranch.iceberg.parquet_files import check_files
+from anabranch.names import FILE, POSITION
 from anabranch.write.working_table import WorkingTable
 
 FOUND_ROWS = 200_000
@@ -43,4 +45,5 @@ def scan_match_candidates(
     rows = scan_files(context, files, table.schema, positions=True)
     if sent_bytes(incoming, keys) > SENT_BYTES:
         return rows
-    return context.engine.rows_with_keys(rows, source, keys)
+    columns = (*table.schema.names, FILE, POSITION)
+    return rows_with_keys(context.engine, rows, source, columns, keys)

@@ -8,7 +8,6 @@ results differ (`sum(DECIMAL(12,2))` is a DECIMAL(38,2) here).
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,15 +22,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Row
 
-from anabranch.engine.base import Checksum, FileWithDeletes, ReadPositions
+from anabranch.engine.base import FileWithDeletes, ReadPositions, check_column_count
 from anabranch.engine.render.dialect import DUCKDB, Dialect
 from anabranch.errors import AnabranchError, EngineFailed, InvalidQuery, InvalidValue, SqlSyntax
 from anabranch.iceberg.input_rows import rows_to_arrow
-from anabranch.iceberg.parquet_files import FILE, POSITION, added_rows
 from anabranch.iceberg.read_rows import to_declared_columns
 from anabranch.iceberg.type_mapping import from_arrow, stored_arrow_schema, to_arrow, to_iceberg
-from anabranch.names import HIDDEN_PREFIX, WEIGHT
-from anabranch.schema import Atomic, Column, Schema, has_floats
+from anabranch.names import FILE, HIDDEN_PREFIX, POSITION, WEIGHT
+from anabranch.schema import Atomic, Column, Schema
 from tests.engines.statements import MACROS, relation_name, statement
 
 INSERT, DELETE, UPDATE = 1, 2, 3
@@ -144,20 +142,6 @@ class DuckEngine:
             for field in frame.arrow.schema
         }
 
-    def compute_checksum(self, frame: DuckFrame, schema: Schema) -> Checksum:
-        """How many rows, and a number that is the same for the same rows in any order; no floats in it."""
-        exact = [frame.arrow.column(c.name).to_pylist() for c in schema if not has_floats(c.type)]
-        total = sum(zlib.crc32(repr(row).encode()) for row in zip(*exact, strict=True))
-        return Checksum(frame.arrow.num_rows, str(total))
-
-    def count_differences(self, left: DuckFrame, right: DuckFrame, schema: Schema) -> tuple[int, int]:
-        """How many rows, as bags, are only in the left frame, and how many only in the right."""
-        sides = [
-            _add_weight(frame.arrow.select(schema.names), sign) for frame, sign in ((left, 1), (right, -1))
-        ]
-        weights = self._net(_concat_rows(sides), WEIGHT).column(WEIGHT).to_numpy()
-        return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
-
     def scan(
         self,
         files: Sequence[FileWithDeletes],
@@ -165,6 +149,7 @@ class DuckEngine:
         *,
         positions: bool = False,
         deleted: ReadPositions | None = None,
+        all_deleted: ReadPositions | None = None,
     ) -> DuckFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         declared = to_arrow(schema)
@@ -172,7 +157,8 @@ class DuckEngine:
             _add_positions(to_declared_columns(_read_parquet(file.path), declared), file.path)
             for file in files
         ]
-        parts = [_drop_deleted_rows(rows, file) for rows, file in zip(parts, files, strict=True)]
+        gone = [_read_deletes(file) if all_deleted is None else all_deleted(file) for file in files]
+        parts = [_drop_positions(rows, places) for rows, places in zip(parts, gone, strict=True)]
         if not positions:
             parts = [rows.drop_columns([FILE, POSITION]) for rows in parts]
         else:
@@ -188,39 +174,20 @@ class DuckEngine:
 
     # -- changes ------------------------------------------------------------------------------
 
-    def net_change(
+    def scan_changes(
         self,
         plus: Sequence[FileWithDeletes],
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
     ) -> DuckFrame:
-        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        rows = self.change_rows(plus, minus, weighted, schema, net=False).arrow
-        return DuckFrame(self._net(rows.rename_columns([*schema.names, "_weight"]), "_weight"))
-
-    def change_rows(
-        self,
-        plus: Sequence[FileWithDeletes],
-        minus: Sequence[FileWithDeletes],
-        weighted: Sequence[str],
-        schema: Schema,
-        *,
-        net: bool,
-    ) -> DuckFrame:
-        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
+        """The rows of files with their weight in `__weight`: +1, -1, or what change files say."""
         parts = [
             _add_weight(self.scan(plus, schema).arrow, 1),
             _add_weight(self.scan(minus, schema).arrow, -1),
         ]
         parts.append(_read_change_files(weighted, schema).select([*schema.names, WEIGHT]))
-        rows = pa.concat_tables(parts)
-        return DuckFrame(self._net(rows, WEIGHT) if net else rows)
-
-    def _net(self, rows: pa.Table, weight: str) -> pa.Table:
-        total = f'CAST(sum("{weight}") AS BIGINT)'
-        text = f'SELECT * REPLACE ({total} AS "{weight}") FROM rows GROUP BY ALL HAVING sum("{weight}") <> 0'
-        return _run_statement(text, {"rows": rows})
+        return DuckFrame(pa.concat_tables(parts))
 
     def change_from_query(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
         """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
@@ -233,38 +200,6 @@ class DuckEngine:
             rows.select(schema.names), schema, zone=self._zone, table=table, incoming=True
         )
         return DuckFrame(fitting.append_column(WEIGHT, weight))
-
-    def locate_rows(
-        self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema
-    ) -> DuckFrame:
-        """File and position of the stored rows that change files take away."""
-        same = " AND ".join(
-            f"stored.{_quote_name(name)} IS NOT DISTINCT FROM gone.{_quote_name(name)}"
-            for name in schema.names
-        )
-        keys = ", ".join(f"stored.{_quote_name(name)}" for name in schema.names)
-        text = f"""
-            SELECT {FILE}, {POSITION} FROM (
-                SELECT stored.{FILE}, stored.{POSITION}, gone.{WEIGHT}, row_number() OVER (
-                    PARTITION BY {keys} ORDER BY stored.{FILE}, stored.{POSITION}) AS number
-                FROM stored JOIN gone ON {same} WHERE gone.{WEIGHT} < 0
-            ) WHERE number <= -{WEIGHT}"""
-        stored = self.scan(live, schema, positions=True).arrow
-        gone = _read_change_files(changes, schema).select([*schema.names, WEIGHT])
-        return DuckFrame(_run_statement(text, {"stored": stored, "gone": gone}))
-
-    def rows_with_keys(self, stored: DuckFrame, incoming: DuckFrame, keys: Sequence[str]) -> DuckFrame:
-        """The stored rows that agree in all keys with a row of a small frame."""
-        same = " AND ".join(f"stored.{_quote_name(key)} = incoming.{_quote_name(key)}" for key in keys)
-        text = f"SELECT stored.* FROM stored SEMI JOIN incoming ON {same}"
-        return DuckFrame(_run_statement(text, {"stored": stored.arrow, "incoming": incoming.arrow}))
-
-    def with_change_type(self, weighted: DuckFrame) -> DuckFrame:
-        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
-        weights = weighted.arrow.column("_weight").to_numpy()
-        kinds = pa.array(np.where(weights > 0, "insert", "delete"), pa.string())
-        rows = weighted.arrow.drop_columns(["_weight"]).append_column("_change_type", kinds)
-        return DuckFrame(rows.take(pa.array(np.repeat(np.arange(len(weights)), np.abs(weights)))))
 
     def change_from_actions(self, frame: DuckFrame, schema: Schema, table: str) -> DuckFrame:
         """From actions per row to weighted rows: an update is one row out and one row in."""
@@ -296,45 +231,17 @@ class DuckEngine:
         candidates = [cast_candidate(name) for name in rows.column_names if name.startswith(f"{_NEW}{i}_")]
         return pc.choose(rows.column(f"{_PICK}{i}").cast(pa.int64()), *candidates)
 
-    def rows_after_rewrite(
-        self,
-        touched: Sequence[FileWithDeletes],
-        changes: Sequence[str],
-        schema: Schema,
-        deleted: ReadPositions,
-    ) -> DuckFrame:
-        """The rows of touched files but those at deleted positions, and those that changes add."""
-        rows = self.scan(touched, schema, positions=True).arrow
-        places = [(file.path, int(place)) for file in touched for place in deleted(file)]
-        taken = pa.table(
-            {FILE: [path for path, _ in places], POSITION: [place for _, place in places]},
-            schema=pa.schema([(FILE, pa.string()), (POSITION, pa.int64())]),
-        )
-        kept = _run_statement(
-            f"FROM stored ANTI JOIN taken USING ({FILE}, {POSITION})", {"stored": rows, "taken": taken}
-        )
-        added = added_rows(_read_change_files(changes, schema)).select(schema.names)
-        return DuckFrame(_concat_rows([added, kept.select(schema.names)]))
-
     # -- writing ------------------------------------------------------------------------------
 
     def conform(
-        self, frame: DuckFrame, schema: Schema, table: str, *, by_position: bool = False
+        self, frame: DuckFrame, schema: Schema, table: str, *, columns: Sequence[str] | None = None
     ) -> DuckFrame:
         """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
         rows = frame.arrow
-        if by_position:
-            if rows.num_columns != len(schema):
-                raise InvalidQuery(f'"{table}" has {len(schema)} columns, the query gives {rows.num_columns}')
-            rows = rows.rename_columns(schema.names)
+        if columns is not None:
+            check_column_count(rows.num_columns, columns, schema, table)
+            rows = rows.rename_columns(list(columns))
         return DuckFrame(rows_to_arrow(rows, schema, zone=self._zone, table=table))
-
-    def rename_columns(self, frame: DuckFrame, columns: Sequence[str], table: str) -> DuckFrame:
-        """A frame whose columns get these names, in order."""
-        given = frame.arrow.num_columns
-        if given != len(columns):
-            raise InvalidQuery(f'{len(columns)} columns of "{table}" are named, the query gives {given}')
-        return DuckFrame(frame.arrow.rename_columns(list(columns)))
 
     def materialise(self, frame: DuckFrame, folder: str) -> DuckFrame:
         """The rows of a frame, which are computed already; they are written, so that they can be counted."""
@@ -378,13 +285,18 @@ def _add_positions(rows: pa.Table, path: str) -> pa.Table:
     return rows.append_column(POSITION, pa.array(np.arange(rows.num_rows, dtype=np.int64)))
 
 
-def _drop_deleted_rows(rows: pa.Table, file: FileWithDeletes) -> pa.Table:
-    """The rows of a file that no delete file marks."""
+def _read_deletes(file: FileWithDeletes) -> Any:
+    """The positions that a file's delete files list."""
     if not file.deletes:
-        return rows
+        return []
     marks = pa.concat_tables([_read_parquet(path, ["file_path", "pos"]) for path in file.deletes])
-    gone = marks.filter(pc.equal(marks["file_path"], file.path))["pos"].combine_chunks()
-    return rows.filter(pc.invert(pc.is_in(rows[POSITION], gone)))
+    return marks.filter(pc.equal(marks["file_path"], file.path))["pos"].combine_chunks()
+
+
+def _drop_positions(rows: pa.Table, gone: Any) -> pa.Table:
+    if not len(gone):
+        return rows
+    return rows.filter(pc.invert(pc.is_in(rows[POSITION], pa.array(gone, pa.int64()))))
 
 
 def _read_change_files(paths: Sequence[str], schema: Schema) -> pa.Table:

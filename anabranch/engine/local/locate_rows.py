@@ -23,8 +23,6 @@ from anabranch.errors import Damaged
 from anabranch.iceberg.equal_rows import refine_row_numbers
 from anabranch.iceberg.live_rows import LiveRows
 from anabranch.iceberg.parquet_files import (
-    FILE,
-    POSITION,
     FileRef,
     Layout,
     Removal,
@@ -34,7 +32,7 @@ from anabranch.iceberg.parquet_files import (
 )
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.warehouse import Warehouse
-from anabranch.names import WEIGHT
+from anabranch.names import FILE, POSITION, WEIGHT
 
 LOOSE, LOOSE_ROWS = 10, 50_000
 """How many rows may have to be compared for each that goes, and in all."""

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from anabranch.engine.local.columns import Columns
 from anabranch.engine.local.kinds import Elsewhere
 from anabranch.engine.local.lookup import Finder, Found, Limits, TooMuch
-from anabranch.iceberg.parquet_files import FILE, POSITION, FileRef
+from anabranch.iceberg.parquet_files import FileRef
 from anabranch.iceberg.position_deletes import DeletedPositions
 from anabranch.iceberg.read_rows import to_declared_columns
 from anabranch.iceberg.type_mapping import to_arrow
 from anabranch.iceberg.warehouse import Warehouse
+from anabranch.names import FILE, POSITION
 from anabranch.schema import Schema
 
 _EXACT = (

@@ -17,6 +17,8 @@ class Dialect:
     has_hints: bool
     divides_decimals: bool
     """Whether the quotient of two decimals is a decimal."""
+    compares_maps: bool
+    """Whether maps can be compared and grouped by."""
 
 
 SPARK = Dialect(
@@ -27,6 +29,7 @@ SPARK = Dialect(
     has_lateral_view=True,
     has_hints=True,
     divides_decimals=True,
+    compares_maps=False,
 )
 DUCKDB = Dialect(
     "duckdb",
@@ -36,4 +39,5 @@ DUCKDB = Dialect(
     has_lateral_view=False,
     has_hints=False,
     divides_decimals=False,
+    compares_maps=True,
 )

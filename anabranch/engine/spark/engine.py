@@ -15,7 +15,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -32,7 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from anabranch.engine.base import Checksum, FileWithDeletes, Frame, ReadPositions
+from anabranch.engine.base import FileWithDeletes, Frame, ReadPositions, check_column_count
 from anabranch.engine.render.dialect import SPARK
 from anabranch.engine.spark.error_translation import translate_errors
 from anabranch.engine.spark.expressions import (
@@ -42,18 +42,16 @@ from anabranch.engine.spark.expressions import (
     new_value_columns,
     pick_new_value,
     quote_name,
-    to_comparable,
 )
-from anabranch.engine.spark.scan_files import FILE, POSITION, FileScanner
+from anabranch.engine.spark.scan_files import FileScanner
 from anabranch.engine.spark.schemas import check_storable, field_id_metadata, spark_schema
 from anabranch.engine.spark.session import configure_session, start_session
 from anabranch.errors import (
-    InvalidQuery,
     UnknownColumn,
 )
 from anabranch.events import Observer
-from anabranch.names import WEIGHT
-from anabranch.schema import Schema, Type, has_floats, has_map
+from anabranch.names import FILE, POSITION, WEIGHT
+from anabranch.schema import Schema, Type
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 CONSTRAINTS, LOST_COLUMN = "spark.sql.constraintPropagation.enabled", "key not found"
@@ -151,52 +149,15 @@ class SparkEngine:
         with translate_errors():
             return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
-    def compute_checksum(self, frame: Frame, schema: Schema) -> Checksum:
-        """How many rows a frame has, and a number that is the same for the same rows in any order.
-
-        Floating point columns are left out: sums in another order differ in the last digits.
-        """
-        with translate_errors():
-            exact = [
-                to_comparable(F.col(quote_name(c.name)), c.type) for c in schema if not has_floats(c.type)
-            ]
-            hashed = F.xxhash64(*exact) if exact else F.lit(0)
-            total = F.sum(hashed.cast("decimal(38,0)")).cast("string")
-            self._count_statement()
-            row = frame.agg(F.count(F.lit(1)).alias("n"), total.alias("s")).collect()[0]
-            return Checksum(row["n"], row["s"])
-
-    def count_differences(self, left: Frame, right: Frame, schema: Schema) -> tuple[int, int]:
-        """How many rows, as bags, are only in the left frame, and how many only in the right."""
-        with translate_errors():
-            names = self._columns(schema)
-            weighted = [
-                frame.select(*names, F.lit(weight).cast("bigint").alias(WEIGHT))
-                for frame, weight in ((left, 1), (right, -1))
-            ]
-            net = self._net(weighted[0].unionAll(weighted[1]), schema)
-            weight = F.col(WEIGHT)
-            self._count_statement()
-            counts = net.agg(
-                F.sum(F.when(weight > 0, weight)).alias("l"), F.sum(F.when(weight < 0, -weight)).alias("r")
-            )
-            try:
-                row = counts.collect()[0]
-            except (PySparkException, Py4JError) as error:
-                if LOST_COLUMN not in str(error):
-                    raise
-                row = self._collect_without_constraints(counts)
-            return row["l"] or 0, row["r"] or 0
-
-    def _collect_without_constraints(self, frame: DataFrame) -> Any:
-        """The one row of a frame, optimised without what Spark infers of rows.
+    def _collect_without_constraints(self, frame: DataFrame) -> pa.Table:
+        """The rows of a frame, optimised without what Spark infers of rows.
 
         Rewriting that for a union, it may look for a column that only a subquery inside had.
         """
         before = self.session.conf.get(CONSTRAINTS) or "true"
         self.session.conf.set(CONSTRAINTS, "false")
         try:
-            return frame.select("*").collect()[0]
+            return frame.select("*").toArrow()
         finally:
             self.session.conf.set(CONSTRAINTS, before)
 
@@ -235,7 +196,9 @@ class SparkEngine:
             self._count_statement()
             try:
                 return frame.toArrow()
-            except PySparkException as error:
+            except (PySparkException, Py4JError) as error:
+                if LOST_COLUMN in str(error):
+                    return self._collect_without_constraints(frame)
                 # More rows than estimated, and more than the driver accepts: Spark stops by itself.
                 if "maxResultSize" not in str(error):
                     raise
@@ -248,8 +211,11 @@ class SparkEngine:
         *,
         positions: bool = False,
         deleted: ReadPositions | None = None,
+        all_deleted: ReadPositions | None = None,
     ) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`."""
+        if all_deleted is not None:
+            return self._files.scan_without(files, schema, all_deleted)
         return self._files.scan(files, schema, positions=positions, deleted=deleted)
 
     def _columns(self, schema: Schema) -> list[SparkColumn]:
@@ -267,37 +233,14 @@ class SparkEngine:
 
     # -- changes ------------------------------------------------------------------------------
 
-    def net_change(
+    def scan_changes(
         self,
         plus: Sequence[FileWithDeletes],
         minus: Sequence[FileWithDeletes],
         weighted: Sequence[str],
         schema: Schema,
     ) -> Frame:
-        """Rows with their net weight in `_weight`, none of it zero: equal rows are added up."""
-        net = self._net(self._union_weighted(plus, minus, weighted, schema), schema)
-        return net.withColumnRenamed(WEIGHT, "_weight")
-
-    def change_rows(
-        self,
-        plus: Sequence[FileWithDeletes],
-        minus: Sequence[FileWithDeletes],
-        weighted: Sequence[str],
-        schema: Schema,
-        *,
-        net: bool,
-    ) -> Frame:
-        """The same rows with their weight in `__weight`; equal rows are added up only if `net`."""
-        together = self._union_weighted(plus, minus, weighted, schema)
-        return self._net(together, schema) if net else together
-
-    def _union_weighted(
-        self,
-        plus: Sequence[FileWithDeletes],
-        minus: Sequence[FileWithDeletes],
-        weighted: Sequence[str],
-        schema: Schema,
-    ) -> DataFrame:
+        """The rows of files with their weight in `__weight`: +1, -1, or what change files say."""
         kind = StructType([*spark_schema(schema).fields, StructField(WEIGHT, LongType())])
         parts: list[DataFrame] = []
         for files, weight in ((plus, 1), (minus, -1)):
@@ -309,22 +252,6 @@ class SparkEngine:
         with translate_errors():
             return reduce(DataFrame.unionAll, parts) if parts else self._files.empty_frame(kind)
 
-    def _net(self, rows: DataFrame, schema: Schema) -> DataFrame:
-        with translate_errors():
-            total = F.sum(WEIGHT).alias(WEIGHT)
-            maps = [column for column in schema if has_map(column.type)]
-            if not maps:
-                net = rows.groupBy(*self._columns(schema)).agg(total)
-            else:
-                # Grouping by a map, Spark turns NULLs in it into zeros (when it sorts the map).
-                keys = [
-                    to_comparable(F.col(quote_name(c.name)), c.type).alias(f"__key_{i}")
-                    for i, c in enumerate(schema)
-                ]
-                firsts = [F.first(F.col(quote_name(c.name))).alias(c.name) for c in schema]
-                net = rows.groupBy(*keys).agg(*firsts, total).select(*schema.names, WEIGHT)
-            return net.filter(F.col(WEIGHT) != 0)
-
     def change_from_query(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """A query's weighted rows (`__weight`; without it, each counts one) in a table's columns."""
         with translate_errors(table=table):
@@ -334,59 +261,6 @@ class SparkEngine:
                 for field in spark_schema(schema).fields
             ]
             return frame.select(*columns, weight.cast("bigint").alias(WEIGHT))
-
-    def locate_rows(self, changes: Sequence[str], live: Sequence[FileWithDeletes], schema: Schema) -> Frame:
-        """File and position of the stored rows that change files delete.
-
-        Of equal rows as many as the weight says. The change is small beside what is stored, and is
-        broadcast.
-        """
-        with translate_errors():
-            names = self._columns(schema)
-            keys = [f"__key_{place}" for place in range(len(schema))]
-            shown = [to_comparable(F.col(quote_name(c.name)), c.type) for c in schema]
-            aliased = [value.alias(key) for value, key in zip(shown, keys, strict=True)]
-            gone = self._read_change_files(changes, schema).filter(F.col(WEIGHT) < 0).select(*names, WEIGHT)
-            gone = gone.select(
-                *[value.alias(f"{key}_") for value, key in zip(shown, keys, strict=True)], WEIGHT
-            )
-            rows = self.scan(live, schema, positions=True).select(*aliased, FILE, POSITION)
-            same = reduce(lambda a, b: a & b, (F.col(key).eqNullSafe(F.col(f"{key}_")) for key in keys))
-            found = rows.join(F.broadcast(gone), same, "inner")
-            order = Window.partitionBy(*keys).orderBy(FILE, POSITION)
-            numbered = found.select(
-                FILE, POSITION, WEIGHT, F.row_number().over(order).cast("bigint").alias("__number")
-            )
-            return numbered.filter(F.col("__number") <= -F.col(WEIGHT)).select(FILE, POSITION)
-
-    def rows_with_keys(self, stored: Frame, incoming: Frame, keys: Sequence[str]) -> Frame:
-        """The stored rows that agree in all keys with a row of a small frame, which is broadcast.
-
-        An upsert keeps its incoming rows whether or not they match. Spark can't broadcast the kept side of
-        such an outer join, and would shuffle all stored rows instead.
-        """
-        with translate_errors():
-            names = [f"__key_{place}" for place in range(len(keys))]
-            wanted = incoming.select(
-                *[F.col(quote_name(key)).alias(name) for key, name in zip(keys, names, strict=True)]
-            )
-            same = [F.col(quote_name(key)) == F.col(name) for key, name in zip(keys, names, strict=True)]
-            return stored.join(F.broadcast(wanted), reduce(lambda a, b: a & b, same), "left_semi")
-
-    def with_change_type(self, weighted: Frame) -> Frame:
-        """The same for people: `_change_type` says insert or delete, a row per occurrence."""
-        with translate_errors():
-            times = F.explode(F.sequence(F.lit(1), F.abs(F.col("_weight")).cast("int"))).alias("__time")
-            kind = F.when(F.col("_weight") > 0, F.lit("insert")).otherwise(F.lit("delete"))
-            return weighted.withColumn("_change_type", kind).select("*", times).drop("_weight", "__time")
-
-    def _read_change_files(self, paths: Sequence[str], schema: Schema) -> DataFrame:
-        hidden = [
-            StructField(WEIGHT, LongType()),
-            StructField(FILE, StringType()),
-            StructField(POSITION, LongType()),
-        ]
-        return self._files.read_parquet(paths, StructType([*spark_schema(schema).fields, *hidden]))
 
     def change_from_actions(self, frame: Frame, schema: Schema, table: str) -> Frame:
         """From actions per row to weighted rows: an update is one deleted and one inserted row."""
@@ -437,36 +311,16 @@ class SparkEngine:
             )
             return typed.select(F.explode(rows).alias("row")).select("row.*")
 
-    def rows_after_rewrite(
-        self,
-        touched: Sequence[FileWithDeletes],
-        changes: Sequence[str],
-        schema: Schema,
-        deleted: ReadPositions,
-    ) -> Frame:
-        """The rows of touched files but those at deleted positions, and those that changes add."""
-        names = self._columns(schema)
-        with translate_errors():
-            if not changes:
-                return self.scan(touched, schema, deleted=deleted)
-            come = self._read_change_files(changes, schema).filter(F.col(WEIGHT) > 0)
-            times = F.explode(F.sequence(F.lit(1), F.col(WEIGHT).cast("int"))).alias("__time")
-            added = come.select(*names, times).select(*names)
-            if not touched:
-                return added
-            return added.unionAll(self._files.scan_without(touched, schema, deleted))
-
     # -- writing ------------------------------------------------------------------------------
 
-    def conform(self, frame: Frame, schema: Schema, table: str, *, by_position: bool = False) -> Frame:
+    def conform(
+        self, frame: Frame, schema: Schema, table: str, *, columns: Sequence[str] | None = None
+    ) -> Frame:
         """A frame in a table's columns, under the rules of INSERT; NULLs in NOT NULL columns fail."""
         with translate_errors(table=table):
-            if by_position:
-                if len(frame.columns) != len(schema):
-                    raise InvalidQuery(
-                        f'"{table}" has {len(schema)} columns, the query gives {len(frame.columns)}'
-                    )
-                frame = frame.toDF(*schema.names)
+            if columns is not None:
+                check_column_count(len(frame.columns), columns, schema, table)
+                frame = frame.toDF(*columns)
             for name in frame.columns:
                 if schema.find(name) is None:
                     raise UnknownColumn(
@@ -485,15 +339,6 @@ class SparkEngine:
                     for c in schema
                 ]
             )
-
-    def rename_columns(self, frame: Frame, columns: Sequence[str], table: str) -> Frame:
-        """A frame whose columns get these names, in order."""
-        with translate_errors():
-            if len(frame.columns) != len(columns):
-                raise InvalidQuery(
-                    f'{len(columns)} columns of "{table}" are named, the query gives {len(frame.columns)}'
-                )
-            return frame.toDF(*columns)
 
     def _check_not_null(self, value: SparkColumn, kind: Type, nullable: bool, path: str) -> SparkColumn:
         conditions = [] if nullable else [value.isNull()]

@@ -9,7 +9,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
-from anabranch.schema import Array, Map, Struct, Type, has_map
+from anabranch.schema import Array, Map, Struct, Type
 
 NEW, PICK = "__new_", "__pick_"
 """Prefixes of the columns of new values, and of the numbers that pick among them (see `sql.row_changes`)."""
@@ -57,21 +57,6 @@ def nested_null_condition(value: SparkColumn, kind: Type) -> SparkColumn | None:
         case _:
             return None
     return reduce(lambda a, b: a | b, conditions) if conditions else None
-
-
-def to_comparable(value: SparkColumn, kind: Type) -> SparkColumn:
-    """A value that Spark can compare: maps become sorted lists, all else stays."""
-    match kind:
-        case Map(_, element, _):
-            keys = F.array_sort(F.map_keys(value))
-            return F.transform(keys, lambda key: F.struct(key, to_comparable(value[key], element)))
-        case Array(element, _) if has_map(element):
-            return F.transform(value, lambda item: to_comparable(item, element))
-        case Struct(fields) if has_map(kind):
-            inner = F.struct(*[to_comparable(value.getField(f.name), f.type).alias(f.name) for f in fields])
-            return F.when(value.isNotNull(), inner)
-        case _:
-            return value
 
 
 def path_spellings(path: str) -> set[str]:

@@ -26,10 +26,10 @@ from anabranch.engine.spark.deleted_bits import MAX_WORDS, WORD, DeletedBits, co
 from anabranch.engine.spark.error_translation import translate_errors
 from anabranch.engine.spark.expressions import path_spellings
 from anabranch.engine.spark.schemas import spark_schema
+from anabranch.names import FILE, POSITION
 from anabranch.paths import normalise_path
 from anabranch.schema import Schema
 
-FILE, POSITION = "__file", "__position"
 KEPT = 64
 """For so many sets of files the filter that leaves deleted rows out is kept."""
 SENT_DELETES = 1_000_000
