@@ -20,6 +20,7 @@ LONG = (
     "full",
     "tpcds",
     "every",
+    "every_on_spark",
     "growth",
     "fill",
     "wide",
@@ -35,12 +36,13 @@ def main() -> int:
     """Measure each topic in a process and a folder of its own; 1 if one of them fails."""
     asked = parse_arguments(sys.argv[1:])
     if len(asked.topics) == 1:
-        size = Size(asked.scale, asked.rounds, tuple(asked.queries))
+        size = Size(asked.scale, asked.rounds, tuple(asked.queries), tuple(asked.shares))
         _measure(asked.topics[0], size, asked.keep).save(size)
         return 0
     # One Spark after the other, and none begins with the memory and the warmth that another one left.
     options = [f"--scale={asked.scale}", *([f"--rounds={asked.rounds}"] if asked.rounds else [])]
     options += ["--queries", *asked.queries] if asked.queries else []
+    options += ["--shares", *map(str, asked.shares)] if asked.shares else []
     options += [f"--keep={asked.keep}"] if asked.keep else []
     failed = [
         topic
@@ -59,6 +61,13 @@ def parse_arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's or TPC-DS's, or the share of rows")
     parser.add_argument("--rounds", type=int, help="measured rounds, after those that warm up")
     parser.add_argument("--queries", nargs="+", default=[], help="TPC-H's or TPC-DS's, as in q01 q18")
+    parser.add_argument(
+        "--shares",
+        nargs="+",
+        type=float,
+        default=[],
+        help="of changed rows, as in 0.01 0.05, where there are several",
+    )
     parser.add_argument("--keep", type=Path, help="a folder whose lakes are used again, or made")
     asked = parser.parse_args(given)
     asked.topics = asked.topics or list(SHORT)

@@ -101,7 +101,7 @@ def main(given: str) -> None:
     told = json.loads(given)
     if not Path(ab.__file__).is_relative_to(told["package"]):
         raise ImportError(f"{ab.__file__} is not of the wheel")
-    size = Size(**{**told["size"], "queries": tuple(told["size"]["queries"])})
+    size = Size(**{name: tuple(v) if isinstance(v, list) else v for name, v in told["size"].items()})
     report = measure_on_cluster(Path(told["folder"]), size, told["master"], told["workers"])
     Path(told["report"]).write_text(json.dumps({"text": report.text, "documents": dict(report.documents)}))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,10 +22,12 @@ from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
 from bench.tpch_changes import change_orders, count_share_of_orders
 
 SHARES = (0.0001, 0.0005, 0.003, 0.01, 0.05, 0.2, 0.5)
-ROUNDS = 2
+ROUNDS = 3
 """Measured rounds at every share."""
 WARM_UP = 1
 """Rounds before the first share: Spark compiles what it runs for the first time."""
+LARGE_FULL_ROUNDS = 1
+"""At larger scales full refreshes of all queries take ten minutes: so many rounds of a share have them."""
 STEP_AIM, QUERY_AIM = 1.1, 1.25
 SPARK_ONLY = {"driver_rows": 0}
 
@@ -67,13 +69,14 @@ def measure(folder: Path, size: Size) -> Report:
                 create_stream(lake, name, mode, initialize=mode != "full")
             print(f"  {name} is there", flush=True)
         rounds = size.measured_rounds(ROUNDS)
+        full_rounds = rounds if size.scale <= 1 else min(LARGE_FULL_ROUNDS, rounds)
         steps: list[Step] = []
         number = 0
-        for share in SHARES:
+        for share in size.measured_shares(SHARES):
             current = {name: Step(name, share) for name in names}
-            for place in range(rounds if steps else WARM_UP + rounds):
-                warm_up = not steps and place < WARM_UP
-                _run_round(lake, current, number, warm_up=warm_up)
+            for place in range(0 if steps else -WARM_UP, rounds):
+                modes = [mode for mode in MODES if mode != "full" or place >= rounds - full_rounds]
+                _run_round(lake, current, number, modes, warm_up=place < 0)
                 number += 1
             steps += current.values()
             print(f"  {share:.2%}: {_format_ratio(map(summarise_step, current.values()))}", flush=True)
@@ -83,8 +86,10 @@ def measure(folder: Path, size: Size) -> Report:
     return crossover_report([summarise_step(step) for step in steps], size, rounds)
 
 
-def _run_round(lake: ab.Lake, steps: Mapping[str, Step], number: int, *, warm_up: bool) -> None:
-    """Change a share of the orders, and refresh all stream tables of each query in turns.
+def _run_round(
+    lake: ab.Lake, steps: Mapping[str, Step], number: int, modes: Sequence[str], *, warm_up: bool
+) -> None:
+    """Change a share of the orders, and refresh the stream tables of each query in turns.
 
     What comes first finds colder files and caches, so the order goes on by one, for every query and round.
     """
@@ -92,16 +97,16 @@ def _run_round(lake: ab.Lake, steps: Mapping[str, Step], number: int, *, warm_up
     changed = change_orders(lake, number, count_share_of_orders(lake, share))
     print(f"  {share:.2%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     for place, (name, step) in enumerate(steps.items()):
-        turns = [MODES[(number + place + turn) % len(MODES)] for turn in range(len(MODES))]
+        turns = [modes[(number + place + turn) % len(modes)] for turn in range(len(modes))]
         refreshed = {mode: _time_refresh(lake, name, mode) for mode in turns}
-        seconds = {mode: refreshed[mode][0] for mode in MODES}
+        seconds = {mode: refreshed[mode][0] for mode in modes}
         action, reason = refreshed["auto"][1:]
         if not warm_up:
             step.actions.append(action)
             step.reasons.append(reason)
-            for mode in MODES:
+            for mode in modes:
                 step.seconds[mode].append(round(seconds[mode], 4))
-        shown = ", ".join(f"{mode} {seconds[mode]:.2f}" for mode in MODES)
+        shown = ", ".join(f"{mode} {seconds[mode]:.2f}" for mode in modes)
         print(f"    {name} {shown} s; {reason}", flush=True)
 
 

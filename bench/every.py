@@ -1,7 +1,6 @@
 """Keeping the 22 queries of TPC-H while a thousandth of every table changes at once.
 
 A round updates, deletes and inserts in all eight tables, among them rows that each of the queries asks for.
-It is drawn from all rows in memory, which at scale factor 10 would take some thirty gigabytes.
 """
 
 from __future__ import annotations

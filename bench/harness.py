@@ -28,6 +28,8 @@ class Size:
     """Measured rounds; None: as many as the topic thinks right."""
     queries: tuple[str, ...] = ()
     """Of TPC-H or TPC-DS; none: all, or those that the topic thinks right."""
+    shares: tuple[float, ...] = ()
+    """Of changed rows, where a topic measures several; none: all of these."""
 
     def scale_count(self, count: int, least: int = 1) -> int:
         """So much of a number of rows, tables or ticks.
@@ -40,6 +42,20 @@ class Size:
     def measured_rounds(self, usual: int) -> int:
         """How many rounds are measured, where `usual` many are without being asked otherwise."""
         return usual if self.rounds is None else self.rounds
+
+    def measured_shares(self, usual: Sequence[float]) -> tuple[float, ...]:
+        """The shares of changed rows that are measured, where these are without being asked otherwise."""
+        return self.shares or tuple(usual)
+
+    @property
+    def suffix(self) -> str:
+        """What the names of files end with: other scales than 1, and chosen shares, have files of their own.
+
+        >>> Size().suffix, Size(10, shares=(0.2, 0.5)).suffix
+        ('', '-10-0.2-0.5')
+        """
+        parts = [*([] if self.scale == 1 else [self.scale]), *self.shares]
+        return "".join(f"-{part:g}" for part in parts)
 
     @property
     def folder(self) -> Path:
@@ -77,11 +93,10 @@ class Report:
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def save(self, size: Size) -> None:
-        """Write every document to a file of its name; other scales than 1 have files of their own."""
+        """Write every document to a file of its name."""
         size.folder.mkdir(parents=True, exist_ok=True)
-        scale = "" if size.scale == 1 else f"-{size.scale:g}"
         for name, document in self.documents.items():
-            (size.folder / f"{name}{scale}.json").write_text(json.dumps(document, indent=2) + "\n")
+            (size.folder / f"{name}{size.suffix}.json").write_text(json.dumps(document, indent=2) + "\n")
 
 
 def compare(

@@ -77,9 +77,9 @@ class RoundPlan:
     def modes_in_round(self, number: int) -> list[str]:
         """The modes of a round, in their order: what comes first finds colder files and caches.
 
-        >>> RoundPlan(rounds=3).taking_part(0), RoundPlan(rounds=3).taking_part(2)
+        >>> RoundPlan(rounds=3).modes_in_round(0), RoundPlan(rounds=3).modes_in_round(2)
         (['differential', 'auto'], ['auto', 'full', 'differential'])
-        >>> [len(RoundPlan(rounds=3, full_rounds=1).taking_part(number)) for number in range(4)]
+        >>> [len(RoundPlan(rounds=3, full_rounds=1).modes_in_round(number)) for number in range(4)]
         [2, 2, 2, 3]
         """
         full = number >= self.warm_up + self.rounds - self.full_round_count

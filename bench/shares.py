@@ -30,6 +30,26 @@ SPARK_ONLY = {"driver_rows": 0}
 
 
 @dataclass(frozen=True)
+class Course:
+    """How many rounds are measured at every share, and who takes part in which of them."""
+
+    rounds: int
+    full_rounds: int
+    """Our own full refresh takes part in the last so many rounds of a share."""
+    compute_all_to_warm_up: bool = True
+    """Whether plain Spark and full refreshes take part in rounds that warm up."""
+
+
+def choose_course(size: Size) -> Course:
+    """Everything in every round; at larger scales, where it takes hours, only what the medians need.
+
+    There a full refresh, which plain Spark outruns, is measured once at every share.
+    """
+    rounds = size.measured_rounds(ROUNDS)
+    return Course(rounds, rounds) if size.scale <= 1 else Course(rounds, 1, compute_all_to_warm_up=False)
+
+
+@dataclass(frozen=True)
 class Workload:
     """The queries that are kept, by name, and the tables that they read."""
 
@@ -74,17 +94,17 @@ def measure(folder: Path, size: Size) -> Report:
     """The rows of this topic."""
     with open_tpch_lake(folder, size.scale, **SPARK_ONLY) as lake:
         workload = Workload(read_queries(size.queries), KEYS, change_share_of_orders)
-        rows = measure_workload(lake, workload, SHARES, size.measured_rounds(ROUNDS))
+        rows = measure_workload(lake, workload, size.measured_shares(SHARES), choose_course(size))
         for name in workload.texts:
             check_rows(lake, name, MODES)
         print("  all results are those of the full refresh", flush=True)
-    means = {f"{share:g}": mean_speedup(rows, share) for share in SHARES}
+    means = {f"{share:g}": mean_speedup(rows, share) for share in dict.fromkeys(row.share for row in rows)}
     document = {"scale": size.scale, "geometric_means": means, "rows": [asdict(row) for row in rows]}
     return Report(share_table(rows), {"shares": document})
 
 
 def measure_workload(
-    lake: ab.Lake, workload: Workload, shares: Collection[float], rounds: int
+    lake: ab.Lake, workload: Workload, shares: Collection[float], course: Course
 ) -> list[ShareRow]:
     """Create the stream tables of a workload, and refresh them in turns after rounds of changes."""
     texts = workload.texts
@@ -96,8 +116,20 @@ def measure_workload(
     number = 0
     for share in shares:
         timings = {name: Timings(name, share) for name in texts}
-        for place in range(WARM_UP + rounds):
-            run_round(lake, workload, timings, number, share, warm_up=place < WARM_UP)
+        for place in range(WARM_UP + course.rounds):
+            warm_up = place < WARM_UP
+            run_round(
+                lake,
+                workload,
+                timings,
+                number,
+                share,
+                warm_up=warm_up,
+                with_plain=not warm_up or course.compute_all_to_warm_up,
+                with_full=course.compute_all_to_warm_up
+                if warm_up
+                else place >= WARM_UP + course.rounds - course.full_rounds,
+            )
             number += 1
         rows += [summarise(each) for each in timings.values()]
         print(f"  {share:.1%}: {format_means(rows, share)}", flush=True)
@@ -112,15 +144,16 @@ def run_round(
     share: float,
     *,
     warm_up: bool,
+    with_plain: bool = True,
     with_full: bool = True,
 ) -> None:
     """Change a share of the rows; then measure every query by plain Spark and by refreshes."""
     changed = workload.change(lake, number, share)
     print(f"  {share:.1%}, {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     with TemporaryDirectory() as place:
-        plain_spark = PlainSpark(lake, Path(place), workload.tables)
+        plain_spark = PlainSpark(lake, Path(place), workload.tables) if with_plain else None
         for name, text in workload.texts.items():
-            plain, _ = plain_spark.measure_query(text)
+            plain = [plain_spark.measure_query(text)[0]] if plain_spark else []
             full = [measure_full_refresh(lake, name)] if with_full else []
             record: list[str] = []
             spent, jobs = profile_work(
@@ -131,18 +164,15 @@ def run_round(
             found.reads_changes = record[0] != NO_DATA
             seconds = sum(spent.values())
             if not warm_up:
-                found.plain.append(plain)
+                found.plain += plain
                 found.full += full
                 found.differential.append(seconds)
                 found.spent.append(spent)
                 found.jobs.append(jobs)
             parts = ", ".join(f"{kind} {spent[kind]:.2f}" for kind in KINDS)
-            shown = "".join(f", full {one:.2f}" for one in full)
-            print(
-                f"    {name} plain {plain:.2f}{shown}, differential {seconds:.2f} s, "
-                f"{min([plain, *full]) / seconds:.1f} ×, {jobs} jobs ({parts})",
-                flush=True,
-            )
+            others = {"plain": plain, "full": full}
+            shown = "".join(f"{mode} {one:.2f}, " for mode, found_of in others.items() for one in found_of)
+            print(f"    {name} {shown}differential {seconds:.2f} s, {jobs} jobs ({parts})", flush=True)
 
 
 def measure_full_refresh(lake: ab.Lake, query: str) -> float:

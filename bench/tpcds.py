@@ -12,7 +12,7 @@ from pathlib import Path
 import anabranch as ab
 from bench import duckdb_peer
 from bench.harness import Report, Size
-from bench.shares import ROUNDS, SPARK_ONLY, Workload, mean_speedup, measure_workload, share_table
+from bench.shares import SPARK_ONLY, Workload, choose_course, mean_speedup, measure_workload, share_table
 from bench.tpch import open_generated_lake, stream_name
 from tests.rounded_rows import sort_rounded
 from tests.tpcds.data import QUERIES, generate, load
@@ -29,7 +29,7 @@ def measure(folder: Path, size: Size) -> Report:
     place = folder / f"tpcds-{size.scale:g}"
     with open_generated_lake(place, size.scale, generate, load, **SPARK_ONLY) as lake:
         workload = Workload(texts, [str(table) for table in SCHEMAS], change_fact_tables)
-        rows = measure_workload(lake, workload, [SHARE], size.measured_rounds(ROUNDS))
+        rows = measure_workload(lake, workload, [SHARE], choose_course(size))
         wrong = [name for name in texts if not has_rows_of_full_refresh(lake, name)]
     verdict = f"wrong: {', '.join(wrong)}" if wrong else "all results are those of the full refresh"
     document = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 
@@ -10,6 +12,8 @@ from bench import duckdb_peer
 from tests.tpch.rounds import KEYS, Round, apply_round, contents_of, every_table, refresh_functions
 
 ORDERS = {"orders": "o_orderkey", "lineitem": "l_orderkey"}
+MOST_ORDERS = 2_000_000
+"""Orders and their lines are drawn from so many at most."""
 
 
 def change_orders(lake: ab.Lake, number: int, count: int) -> int:
@@ -32,9 +36,22 @@ def count_share_of_orders(lake: ab.Lake, share: float) -> int:
     return max(1, round(count * share))
 
 
-def change_every_table(lake: ab.Lake, number: int, share: float) -> int:
-    """A share of each of the eight tables changes at once; how many rows that is."""
-    return _apply_changes(lake, every_table(contents_of(lake, KEYS), number, share))
+def change_every_table(lake: ab.Lake, number: int, share: float, most_orders: int = MOST_ORDERS) -> int:
+    """A share of each of the eight tables changes at once; how many rows that is.
+
+    It is drawn from rows in memory: of more than so many orders from a part of them, another one each time.
+    """
+    with duckdb_peer.open_connection(lake, ORDERS) as connection:
+        (orders,) = connection.sql("SELECT count(*) FROM orders").fetchall()[0]
+        parts = math.ceil(orders / most_orders)
+        contents = dict(contents_of(lake, {table: key for table, key in KEYS.items() if table not in ORDERS}))
+        for table, key in ORDERS.items():
+            # The last one is there to be counted on from: new orders get the keys above it.
+            contents[table] = connection.sql(
+                f"FROM {table} WHERE hash({key}) % {parts} = {number % parts} "
+                f"OR {key} = (SELECT max(o_orderkey) FROM orders)"
+            ).to_arrow_table()
+    return _apply_changes(lake, every_table(contents, number, share, sampled=dict.fromkeys(ORDERS, parts)))
 
 
 def _apply_changes(lake: ab.Lake, drawn: Round) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -133,13 +134,21 @@ def _numbered(rows: pa.Table, key: Sequence[str]) -> pa.Table:
 class Draft:
     """A round in the making: picks rows of the contents, and notes what becomes of them."""
 
-    def __init__(self, contents: Contents, keys: Keys, chance: random.Random) -> None:
+    def __init__(
+        self,
+        contents: Contents,
+        keys: Keys,
+        chance: random.Random,
+        sampled: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """`sampled`: the tables of which the contents are a part: one of so many."""
         # A lake gives rows back in any order; the same rows must give the same round.
         self.contents = {
             name: contents[name].sort_by([(column, "ascending") for column in key])
             for name, key in keys.items()
         }
         self.chance = chance
+        self._sampled = sampled
         self._keys = keys
         self._fates: dict[str, dict[tuple[Any, ...], Row | None]] = {name: {} for name in keys}
         self._inserted: dict[str, list[Row]] = {name: [] for name in keys}
@@ -172,7 +181,7 @@ class Draft:
 
     def share(self, table: str, share: float) -> int:
         """That share of a table in rows, one at least."""
-        return max(1, int(self.contents[table].num_rows * share + 0.5))
+        return max(1, int(self.contents[table].num_rows * self._sampled.get(table, 1) * share + 0.5))
 
     def next_number(self, table: str, column: str) -> int:
         """A number above all that stand in a column, another one each time."""
@@ -319,9 +328,19 @@ DEAR = Decimal("150000.00")
 """Above any generated price of a lineitem."""
 
 
-def every_table(contents: Contents, number: int, share: float = 0.005, seed: int = 0) -> Round:
-    """About a share of every table changes, and some rows that each of the 22 queries asks for."""
-    draft = Draft(contents, KEYS, random.Random(f"{seed}/{number}"))
+def every_table(
+    contents: Contents,
+    number: int,
+    share: float = 0.005,
+    seed: int = 0,
+    *,
+    sampled: Mapping[str, int] = MappingProxyType({}),
+) -> Round:
+    """About a share of every table changes, and some rows that each of the 22 queries asks for.
+
+    `sampled`: the tables of which the contents are a part: one of so many.
+    """
+    draft = Draft(contents, KEYS, random.Random(f"{seed}/{number}"), sampled)
     for scene in SCENES:
         scene(draft, number, share)
     return draft.finish()

@@ -90,6 +90,18 @@ def test_a_round_can_change_all_eight_tables(lake: ab.Lake) -> None:
         assert not lake.arrow(name).sort_by(order).equals(rows.sort_by(order)), name
 
 
+def test_a_round_that_is_drawn_from_a_part_of_the_orders_changes_as_many(data: Path, tmp_path: Path) -> None:
+    changed = []
+    for place, most in (("a", 10_000_000), ("b", 1_000)):
+        with duck_lake(tmp_path / place) as lake:
+            load(lake, data)
+            changed.append([change_every_table(lake, number, 0.01, most) for number in (0, 1)])
+            orders = lake.arrow("orders")["o_orderkey"]
+            assert pc.max(orders).as_py() > pc.max(lake.arrow("orders", as_of=1)["o_orderkey"]).as_py()
+    for whole, part in zip(*changed, strict=True):
+        assert part == pytest.approx(whole, rel=0.2)
+
+
 def test_the_peer_reads_what_is_committed_now(lake: ab.Lake, tmp_path: Path) -> None:
     change_orders(lake, 0, 20)
     with duckdb_peer.open_connection(lake, KEYS) as connection:
