@@ -60,15 +60,6 @@ class LookUp:
     conditions: tuple[Scalar, ...] = ()
 
 
-def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
-    """The look-up that a plan is, where some subplans are steps; None if it is none."""
-    conditions, plan = _split_conditions(plan)
-    keys, plan = _split_key_columns(plan, steps)
-    if not isinstance(plan, Scan) or not (keys or (conditions and _have_prefix(plan, FOUND_PREFIX))):
-        return None
-    return LookUp(plan, keys, tuple(conditions))
-
-
 def _split_conditions(plan: Plan) -> tuple[list[Scalar], Plan]:
     """The conditions of a filter, and what it filters."""
     return (conjuncts(plan.condition), plan.input) if isinstance(plan, Filter) else ([], plan)
@@ -78,44 +69,9 @@ def _have_prefix(plan: Plan, prefix: str) -> bool:
     return all(name.startswith(prefix) for name in plan.names)
 
 
-def _split_key_columns(plan: Plan, steps: Collection[Plan]) -> tuple[tuple[KeyColumn, ...], Plan]:
-    """The columns by which semi joins choose rows, and what they choose from."""
-    columns: list[KeyColumn] = []
-    while isinstance(plan, Join) and plan.kind == "semi":
-        column = _key_column(plan.on, plan.right, steps)
-        if column is None:
-            break
-        columns.append(column)
-        plan = plan.left
-    return tuple(columns), plan
-
-
-def _key_column(on: Scalar, keys: Plan, steps: Collection[Plan]) -> KeyColumn | None:
-    match on:
-        case Call("=" | "<=>" as op, (Ref(name), Ref(key))) if keys.names == (key,) and _is_key_set(
-            keys, steps
-        ):
-            return KeyColumn(name, keys, op == "<=>")
-        case _:
-            return None
-
-
 def is_bound(join: Join) -> bool:
     """Whether a semi join keeps the rows that have one of the keys that a bound asks for."""
     return join.kind == "semi" and join.right.names == (KEY,)
-
-
-def _is_key_set(keys: Plan, steps: Collection[Plan]) -> bool:
-    """Whether keys are columns of changes, of steps or of other look-ups, or computed from these already."""
-    if isinstance(keys, Materialised):
-        return True
-    found = _key_parts(keys)
-    return found is not None and all(
-        _is_at_hand(source, steps)
-        or as_look_up(source, steps) is not None
-        or as_chosen_rows(source, steps) is not None
-        for source, _ in found
-    )
 
 
 def _is_at_hand(source: Plan, steps: Collection[Plan] = ()) -> bool:
@@ -156,36 +112,110 @@ class ChosenRows:
     """In the names of the plan."""
 
 
+def as_look_up(plan: Plan, steps: Collection[Plan] = ()) -> LookUp | None:
+    """The look-up that a plan is, where some subplans are steps; None if it is none."""
+    return _Recogniser(steps).look_up(plan)
+
+
 def as_chosen_rows(plan: Plan, steps: Collection[Plan] = ()) -> ChosenRows | None:
     """The rows at hand that a plan chooses, where some subplans are steps; None if it is something else."""
-    if _have_prefix(plan, FOUND_PREFIX):
-        return _as_narrowed_step(plan, steps)
-    if not _have_prefix(plan, CHOSEN_PREFIX):
-        return None
-    keys, source = _split_key_columns(plan, steps)
-    if not keys:
-        return None
-    if as_changed_rows(source) is not None:
-        return ChosenRows(source, {name: name for name in plan.names}, keys)
-    if isinstance(source, Materialised):
-        return ChosenRows(source, dict(source.columns), keys)
-    if isinstance(source, Project):
-        names = {name: scalar.name for name, scalar in source.items if isinstance(scalar, Ref)}
-        inner = source.input
-        if len(names) == len(source.items) and (_is_at_hand(inner, steps) or as_look_up(inner, steps)):
-            if isinstance(inner, Materialised):
-                names = {name: dict(inner.columns)[own] for name, own in names.items()}
-            return ChosenRows(inner, names, keys)
-    return None
+    return _Recogniser(steps).chosen_rows(plan)
 
 
-def _as_narrowed_step(plan: Plan, steps: Collection[Plan]) -> ChosenRows | None:
-    """A look-up by more keys than another one, which has run as a step of its own."""
-    conditions, plan = _split_conditions(plan)
-    keys, source = _split_key_columns(plan, steps)
-    if not isinstance(source, Materialised) or not (keys or conditions):
+class _Recogniser:
+    """Tells which plans are look-ups, choices and keys, where some subplans are steps.
+
+    Keys come from look-ups that have keys of their own, and these are shared: each is judged once.
+    """
+
+    def __init__(self, steps: Collection[Plan]) -> None:
+        self._steps = steps
+        self._look_ups: dict[Plan, LookUp | None] = {}
+        self._chosen: dict[Plan, ChosenRows | None] = {}
+        self._key_sets: dict[Plan, bool] = {}
+
+    def look_up(self, plan: Plan) -> LookUp | None:
+        """The look-up that a plan is; None if it is none."""
+        if plan not in self._look_ups:
+            self._look_ups[plan] = self._judge_look_up(plan)
+        return self._look_ups[plan]
+
+    def chosen_rows(self, plan: Plan) -> ChosenRows | None:
+        """The rows at hand that a plan chooses; None if it is something else."""
+        if plan not in self._chosen:
+            self._chosen[plan] = self._judge_chosen_rows(plan)
+        return self._chosen[plan]
+
+    def is_key_set(self, keys: Plan) -> bool:
+        """Whether keys are columns of changes, steps or other look-ups, or computed from these already."""
+        if keys not in self._key_sets:
+            self._key_sets[keys] = self._judge_key_set(keys)
+        return self._key_sets[keys]
+
+    def _judge_look_up(self, plan: Plan) -> LookUp | None:
+        conditions, plan = _split_conditions(plan)
+        keys, plan = self._split_key_columns(plan)
+        if not isinstance(plan, Scan) or not (keys or (conditions and _have_prefix(plan, FOUND_PREFIX))):
+            return None
+        return LookUp(plan, keys, tuple(conditions))
+
+    def _judge_chosen_rows(self, plan: Plan) -> ChosenRows | None:
+        if _have_prefix(plan, FOUND_PREFIX):
+            return self._as_narrowed_step(plan)
+        if not _have_prefix(plan, CHOSEN_PREFIX):
+            return None
+        keys, source = self._split_key_columns(plan)
+        if not keys:
+            return None
+        if as_changed_rows(source) is not None:
+            return ChosenRows(source, {name: name for name in plan.names}, keys)
+        if isinstance(source, Materialised):
+            return ChosenRows(source, dict(source.columns), keys)
+        if isinstance(source, Project):
+            names = {name: scalar.name for name, scalar in source.items if isinstance(scalar, Ref)}
+            inner = source.input
+            if len(names) == len(source.items) and (_is_at_hand(inner, self._steps) or self.look_up(inner)):
+                if isinstance(inner, Materialised):
+                    names = {name: dict(inner.columns)[own] for name, own in names.items()}
+                return ChosenRows(inner, names, keys)
         return None
-    return ChosenRows(source, dict(source.columns), keys, tuple(conditions))
+
+    def _as_narrowed_step(self, plan: Plan) -> ChosenRows | None:
+        """A look-up by more keys than another one, which has run as a step of its own."""
+        conditions, plan = _split_conditions(plan)
+        keys, source = self._split_key_columns(plan)
+        if not isinstance(source, Materialised) or not (keys or conditions):
+            return None
+        return ChosenRows(source, dict(source.columns), keys, tuple(conditions))
+
+    def _split_key_columns(self, plan: Plan) -> tuple[tuple[KeyColumn, ...], Plan]:
+        """The columns by which semi joins choose rows, and what they choose from."""
+        columns: list[KeyColumn] = []
+        while isinstance(plan, Join) and plan.kind == "semi":
+            column = self._key_column(plan.on, plan.right)
+            if column is None:
+                break
+            columns.append(column)
+            plan = plan.left
+        return tuple(columns), plan
+
+    def _key_column(self, on: Scalar, keys: Plan) -> KeyColumn | None:
+        match on:
+            case Call("=" | "<=>" as op, (Ref(name), Ref(key))):
+                if keys.names == (key,) and self.is_key_set(keys):
+                    return KeyColumn(name, keys, op == "<=>")
+        return None
+
+    def _judge_key_set(self, keys: Plan) -> bool:
+        if isinstance(keys, Materialised):
+            return True
+        found = _key_parts(keys)
+        return found is not None and all(
+            _is_at_hand(source, self._steps)
+            or self.look_up(source) is not None
+            or self.chosen_rows(source) is not None
+            for source, _ in found
+        )
 
 
 def key_sources(keys: Plan) -> tuple[KeySource, ...] | None:
@@ -231,7 +261,8 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
     upwards = subplans(plan)
     steps: set[Plan] = set()
     while True:
-        found = _local_steps_in(upwards, tables, steps)
+        recogniser = _Recogniser(steps)
+        found = _local_steps_in(upwards, tables, recogniser)
         keyed = _with_keys(found)
         shared, _ = shared_small_subplans(upwards, IsSmall(), keyed, keyed - set(found))
         if shared <= steps:
@@ -245,7 +276,7 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
     chosen |= {
         part.right
         for part in upwards
-        if isinstance(part, Join) and is_bound(part) and _is_key_set(part.right, steps)
+        if isinstance(part, Join) and is_bound(part) and recogniser.is_key_set(part.right)
     }
     sources = {source for keys in chosen for source, _ in _key_parts(keys) or ()}
     return chosen, {source for source in sources - chosen if not _is_at_hand(source, chosen)}
@@ -253,18 +284,21 @@ def choose_look_ups(plan: Plan, tables: Collection[str]) -> tuple[set[Plan], set
 
 def keys_of(plans: Iterable[Plan]) -> set[Plan]:
     """The sets of keys that the look-ups and choices among some plans ask for."""
-    found = {part: one for part in plans if (one := as_look_up(part) or as_chosen_rows(part)) is not None}
+    known = _Recogniser(())
+    found = {
+        part: one for part in plans if (one := known.look_up(part) or known.chosen_rows(part)) is not None
+    }
     return _with_keys(found) - set(found)
 
 
 def _local_steps_in(
-    upwards: Iterable[Plan], tables: Collection[str], steps: Collection[Plan]
+    upwards: Iterable[Plan], tables: Collection[str], recogniser: _Recogniser
 ) -> dict[Plan, LookUp | ChosenRows]:
     found: dict[Plan, LookUp | ChosenRows] = {}
     for part in upwards:
-        if (chosen := as_chosen_rows(part, steps)) is not None:
+        if (chosen := recogniser.chosen_rows(part)) is not None:
             found[part] = chosen
-        elif (look_up := as_look_up(part, steps)) is not None and (
+        elif (look_up := recogniser.look_up(part)) is not None and (
             look_up.scan.table in tables or _have_prefix(look_up.scan, FOUND_PREFIX)
         ):
             found[part] = look_up

@@ -49,6 +49,7 @@ FOR_FEW_ROWS: Mapping[str, Mapping[str, str]] = {
     "q74": FEW_CUSTOMERS,
     "q82": {"i_manufact_id IN": "i_manufact_id NOT IN"},
     "q83": {"d_date IN (": "d_date NOT IN ("},
+    "q84": {"ca_city = 'Edgewood'": "ca_city <> 'Edgewood'"},
     "q85": {
         "ca_state IN": "ca_state NOT IN",
         "cd_education_status = '": "cd_education_status <> '",
