@@ -24,8 +24,10 @@ class QuerySummary:
     auto_seconds: float | None
     """None: it was left out."""
     duckdb_seconds: float
+    plain_seconds: float | None
+    """None: plain Spark took no part."""
     speedup: float
-    """Full in units of differential."""
+    """Full, or plain Spark if it took less, in units of differential."""
     auto_ratio: float | None
     """Auto in units of the better of the two others."""
     auto_actions: dict[str, int]
@@ -66,7 +68,9 @@ def summarise_query(turns: QueryTimings) -> QuerySummary:
     each = {mode: [round(turn.seconds, 4) for turn in turns.by_mode[mode]] for mode in MODES}
     full, differential = statistics.median(each["full"]), statistics.median(each["differential"])
     auto = statistics.median(each["auto"]) if each["auto"] else None
+    peers = {"duckdb": turns.peer, "plain": turns.plain}
     kept = turns.by_mode["differential"]
+    plain = [statistics.median(turns.plain)] if turns.plain else []
     return QuerySummary(
         query=turns.query,
         strategy=turns.strategy,
@@ -74,12 +78,13 @@ def summarise_query(turns: QueryTimings) -> QuerySummary:
         differential_seconds=round(differential, 3),
         auto_seconds=None if auto is None else round(auto, 3),
         duckdb_seconds=round(statistics.median(turns.peer), 3),
-        speedup=round(full / differential, 2),
+        plain_seconds=round(plain[0], 3) if plain else None,
+        speedup=round(min([full, *plain]) / differential, 2),
         auto_ratio=None if auto is None else ratio_to_better(full, differential, auto),
         auto_actions=dict(Counter(turn.action for turn in turns.by_mode["auto"])),
         spark_jobs=int(statistics.median(turn.spark_jobs for turn in kept)),
         reads_changes=any(turn.action != NO_DATA for turn in kept),
-        each=each | {"duckdb": [round(seconds, 4) for seconds in turns.peer]},
+        each=each | {name: [round(one, 4) for one in seconds] for name, seconds in peers.items()},
         auto_reasons=[turn.reason for turn in turns.by_mode["auto"]],
         rounds_with_other_rows_in_duckdb=turns.disagreements,
     )
@@ -131,14 +136,16 @@ def mode_report(topic: str, turns: list[QueryTimings], size: Size, course: Round
 
 def _summary_table(rows: list[QuerySummary]) -> str:
     heads = (
-        "query | full (s) | differential (s) | speed-up | auto (s) | auto ÷ better | auto did | DuckDB (s)"
+        "query | plain Spark (s) | full (s) | differential (s) | speed-up | auto (s) | auto ÷ better "
+        "| auto did | DuckDB (s)"
     )
-    lines = [f"| {heads} | Spark jobs | kept by |", "|---" * 10 + "|"]
+    lines = [f"| {heads} | Spark jobs | kept by |", "|---" * 11 + "|"]
     return "\n".join(
         [
             *lines,
             *(
-                f"| {row.query} | {row.full_seconds:.2f} | {row.differential_seconds:.2f} | {row.speedup} × "
+                f"| {row.query} | {_format_seconds(row.plain_seconds)} | {row.full_seconds:.2f} "
+                f"| {row.differential_seconds:.2f} | {row.speedup} × "
                 f"| {_format_seconds(row.auto_seconds)} | {_format_auto_ratio(row)} | {_format_actions(row)} "
                 f"| {row.duckdb_seconds:.2f} | {row.spark_jobs} | {row.strategy} |"
                 for row in rows

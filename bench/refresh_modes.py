@@ -20,6 +20,7 @@ import anabranch as ab
 from anabranch.names import TableName
 from bench import duckdb_peer
 from bench.harness import Size
+from bench.plain_spark import PlainSpark
 from bench.profile_refresh import profile_work
 from bench.tpch import create_stream, open_tpch_lake, read_queries, stream_name
 from tests.tpch.rounds import KEYS
@@ -55,6 +56,8 @@ class QueryTimings:
     strategy: str
     by_mode: dict[str, list[TimedRefresh]] = field(default_factory=lambda: {mode: [] for mode in MODES})
     peer: list[float] = field(default_factory=list)
+    plain: list[float] = field(default_factory=list)
+    """Plain Spark's seconds, if it takes part."""
     disagreements: int = 0
     """Rounds after which the peer had another number of rows."""
 
@@ -68,6 +71,8 @@ class RoundPlan:
     modes: tuple[str, ...] = MODES
     full_rounds: int | None = None
     """Refresh the full ones in so many of the last rounds alone: they may take nearly all of the time."""
+    with_plain: bool = False
+    """Whether plain Spark takes part, over compacted Parquet files."""
 
     @property
     def full_round_count(self) -> int:
@@ -128,16 +133,20 @@ def _run_round(
     print(f"  round {number}: {changed:,} rows changed{', to warm up' if warm_up else ''}", flush=True)
     order = course.modes_in_round(number)
     with TemporaryDirectory() as clean, duckdb_peer.open_connection(lake, KEYS, Path(clean)) as connection:
+        plain_spark = PlainSpark(lake, Path(clean), KEYS) if course.with_plain else None
         for name, text in texts.items():
             turns = [_time_refresh(lake, name, mode) for mode in order]
+            plain = [plain_spark.measure_query(text)[0]] if plain_spark else []
             seconds, rows = duckdb_peer.measure_query(connection, text, Path(clean) / f"{name}.parquet")
             found[name].disagreements += _has_other_row_count(lake, name, rows)
             if not warm_up:
                 found[name].peer.append(seconds)
+                found[name].plain += plain
                 for turn in turns:
                     found[name].by_mode[turn.mode].append(turn)
             shown = ", ".join(f"{turn.mode} {turn.seconds:.2f} s" for turn in sorted(turns, key=_mode_order))
-            print(f"    {name} {shown}{_format_auto_action(turns)}, DuckDB {seconds:.2f} s", flush=True)
+            shown += _format_auto_action(turns) + "".join(f", plain Spark {one:.2f} s" for one in plain)
+            print(f"    {name} {shown}, DuckDB {seconds:.2f} s", flush=True)
             order = order[1:] + order[:1]
 
 

@@ -157,9 +157,17 @@ def test_a_mode_that_was_left_out_is_nowhere_to_be_seen() -> None:
     assert {profile.mode for profile in mode_profiles(turns)} == {"full", "differential"}
     assert "auto_ratio_where_something_changed" not in geometric_means([row])
     assert (
-        "| q01 | 4.00 | 2.00 | 2.0 × |  |  |  | 0.50 |"
+        "| q01 |  | 4.00 | 2.00 | 2.0 × |  |  |  | 0.50 |"
         in mode_report("some", [turns], Size(), RoundPlan(2)).text
     )
+
+
+def test_what_computes_from_nothing_fastest_is_what_counts() -> None:
+    turns = _turns("q01", full=[4.0, 4.0], differential=[2.0, 2.0])
+    turns.plain = [3.0, 3.0]
+    row = summarise_query(turns)
+    assert (row.plain_seconds, row.full_seconds, row.speedup) == (3.0, 4.0, 1.5)
+    assert row.each["plain"] == [3.0, 3.0]
 
 
 def test_means_leave_out_what_noticed_that_nothing_had_changed() -> None:
@@ -184,7 +192,7 @@ def test_a_topic_has_its_rows_and_its_profile_in_documents_of_their_own() -> Non
     assert set(made.documents) == {"maintenance", "profile"}
     assert made.documents["maintenance"]["rounds"] == 1
     assert len(made.documents["profile"]["rows"]) == 3
-    assert "| q01 | 4.00 | 2.00 | 2.0 × |" in made.text
+    assert "| q01 |  | 4.00 | 2.00 | 2.0 × |" in made.text
 
 
 # -- what time is spent on ------------------------------------------------------------------------
