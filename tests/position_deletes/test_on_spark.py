@@ -152,9 +152,10 @@ def test_files_with_marks_and_without_are_read_by_one_scan(lake):
     lake.insert("u", [{"id": 1}, {"id": 205}])
     lake.delete("t", "id IN (3, 4)")
     assert {bool(file.marked) for file in live_files(lake, "t")} == {True, False}
-    asked = lake.sql("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)")
-    assert {one.id for one in asked.collect()} == {1, 205}
-    assert shown_plan(asked).count("FileScan") == 2
+    text = "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)"
+    assert {one.id for one in lake.sql(text).collect()} == {1, 205}
+    # A frame that has run may show two plans, the one that Spark began with and the one that it ended with.
+    assert shown_plan(lake.sql(text)).count("FileScan") == 2
 
 
 def test_files_without_marks_are_read_apart_if_they_are_many(lake, monkeypatch):
