@@ -12,9 +12,19 @@ from anabranch.schema import Schema
 
 
 def scan_files(
-    context: LakeContext, files: Sequence[FileWithDeletes], schema: Schema, *, positions: bool = False
+    context: LakeContext,
+    files: Sequence[FileWithDeletes],
+    schema: Schema,
+    *,
+    positions: bool = False,
+    keep_as: str | None = None,
 ) -> Frame:
-    """The rows of files that are checked to be there; with `positions` also `__file` and `__position`."""
+    """The rows of files that are checked to be there; with `positions` also `__file` and `__position`.
+
+    `keep_as`: see `Engine.scan`.
+    """
     check_files(context.warehouse, files)
     deleted = DeletedPositions(context.warehouse, context.columns.marks)
-    return context.engine.scan(files, schema, positions=positions, deleted=deleted.read_positions)
+    return context.engine.scan(
+        files, schema, positions=positions, deleted=deleted.read_positions, keep_as=keep_as
+    )

@@ -66,11 +66,14 @@ class Engine(Protocol):
         positions: bool = False,
         deleted: ReadPositions | None = None,
         all_deleted: ReadPositions | None = None,
+        keep_as: str | None = None,
     ) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`.
 
         `deleted` reads the position deletes of a file, where the engine needn't do that itself. `all_deleted`
-        says which positions are left out instead, whatever delete files a file has.
+        says which positions are left out instead, whatever delete files a file has. With `keep_as`, it may be
+        the frame that was made of these files under that name before: one statement must not read two frames
+        under one name.
         """
         ...
 

@@ -228,7 +228,8 @@ def _run_query_text(
     definition: Definition | FullDefinition | CycleMemberDefinition, sources: Sources
 ) -> Frame:
     """Run the text of a query in Spark."""
-    relations = {key: sources.scan_visible_rows(table) for key, table in definition.query.tables}
+    # A text may read one table several times: each time it is a frame of its own.
+    relations = {key: sources.scan_visible_rows(table, key) for key, table in definition.query.tables}
     return sources.context.engine.run_query(definition.query.template, relations)
 
 

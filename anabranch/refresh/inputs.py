@@ -203,7 +203,7 @@ class Sources:
             return self.computed[name]
         if isinstance(leaf, Delta):
             return self._scan_change(name, leaf, net=net)
-        return self._scan(*self._files(leaf))
+        return self._scan(*self._files(leaf), leaf.at.name)
 
     def _files(self, scan: Scan) -> tuple[Collection[FileRef], Schema]:
         """The files of a table at one end of the interval, and their schema."""
@@ -340,19 +340,20 @@ class Sources:
             return sum(file.rows for file in table.live_files().values())
         return 0 if name in self.computed else self.until.version(name).rows
 
-    def scan_visible_rows(self, name: TableName) -> Frame:
-        """The visible rows of a table, as of the later lake version."""
+    def scan_visible_rows(self, name: TableName, keep_as: str | None = None) -> Frame:
+        """The visible rows of a table, as of the later lake version; `keep_as`: see `Engine.scan`."""
         if (table := self.staged.get(name)) is not None:
-            return self._scan(table.live_files().values(), table.schema.visible)
+            return self._scan(table.live_files().values(), table.schema.visible, keep_as)
         version = self.until.version(name)
-        return self._scan(list_live_files(self.context, version), version.schema.visible)
+        return self._scan(list_live_files(self.context, version), version.schema.visible, keep_as)
 
     def scan_stored_rows(self, table: WorkingTable) -> Frame:
         """The rows of a table as this refresh has changed it so far, hidden columns included."""
-        return self._scan(table.live_files().values(), table.schema)
+        return self._scan(table.live_files().values(), table.schema, "STORED")
 
-    def _scan(self, files: Iterable[FileRef], schema: Schema) -> Frame:
-        return scan_files(self.context, sorted(files, key=lambda file: file.path), schema)
+    def _scan(self, files: Iterable[FileRef], schema: Schema, keep_as: str | None) -> Frame:
+        in_order = sorted(files, key=lambda file: file.path)
+        return scan_files(self.context, in_order, schema, keep_as=keep_as)
 
     def _scan_change(self, name: TableName, leaf: Delta, *, net: bool) -> Frame:
         here = self._read_small_change(name, leaf)

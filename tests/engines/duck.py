@@ -150,6 +150,7 @@ class DuckEngine:
         positions: bool = False,
         deleted: ReadPositions | None = None,
         all_deleted: ReadPositions | None = None,
+        keep_as: str | None = None,
     ) -> DuckFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         declared = to_arrow(schema)

@@ -212,11 +212,12 @@ class SparkEngine:
         positions: bool = False,
         deleted: ReadPositions | None = None,
         all_deleted: ReadPositions | None = None,
+        keep_as: str | None = None,
     ) -> Frame:
         """The rows of files; with `positions` also `__file` and `__position`."""
         if all_deleted is not None:
             return self._files.scan_without(files, schema, all_deleted)
-        return self._files.scan(files, schema, positions=positions, deleted=deleted)
+        return self._files.scan(files, schema, positions=positions, deleted=deleted, keep_as=keep_as)
 
     def _columns(self, schema: Schema) -> list[SparkColumn]:
         self.session  # noqa: B018  (classic Spark can't name a column before it runs)

@@ -2,7 +2,8 @@
 
 A tick reads the same version of a table in many statements. So the deleted positions are handed to Spark
 once, and the filter that uses them is kept for as long as there is room. Frames of the files themselves are
-made anew: where one stands twice in a statement, Spark's optimiser confuses its columns.
+kept under names that callers give: where one stands twice in a statement, Spark's optimiser confuses its
+columns. To make one takes Spark some ten milliseconds, in which it looks at every file.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,8 @@ from anabranch.schema import Schema
 
 KEPT = 64
 """For so many sets of files the filter that leaves deleted rows out is kept."""
+KEPT_FRAMES = 256
+"""And so many frames."""
 SENT_DELETES = 1_000_000
 """Up to so many deleted positions are sent to Spark; of more, it reads the delete files itself."""
 SCANNED_TOGETHER = 4
@@ -45,13 +48,48 @@ LeaveOut = Callable[[DataFrame], DataFrame]
 """Leaves the deleted rows out of a frame with `__file` and `__position`."""
 
 
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Value]):
+    """Values that are made when they are first asked for, and kept until so many were asked for later."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key; two who ask at once may both make it."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        found = make()
+        with self._lock:
+            self._values[key] = found
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return found
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        with self._lock:
+            self._values.clear()
+
+
+def files_key(files: Sequence[FileWithDeletes]) -> Hashable:
+    """What the rows of files depend on: files themselves never change."""
+    return tuple((file.path, file.deletes) for file in files)
+
+
 class FileScanner:
     """Makes frames of files."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, LeaveOut] = OrderedDict()
+        self._filters: Kept[LeaveOut] = Kept(KEPT)
+        self._frames: Kept[DataFrame] = Kept(KEPT_FRAMES)
 
     def scan(
         self,
@@ -60,8 +98,21 @@ class FileScanner:
         *,
         positions: bool = False,
         deleted: ReadPositions | None = None,
+        keep_as: str | None = None,
     ) -> DataFrame:
         """The rows of files; with `positions` also `__file` and `__position`."""
+        if keep_as is None:
+            return self._scan_groups(files, schema, positions, deleted)
+        key = (keep_as, files_key(files), schema, positions)
+        return self._frames.get(key, lambda: self._scan_groups(files, schema, positions, deleted))
+
+    def _scan_groups(
+        self,
+        files: Sequence[FileWithDeletes],
+        schema: Schema,
+        positions: bool,
+        deleted: ReadPositions | None,
+    ) -> DataFrame:
         with translate_errors():
             groups = group_for_scans(files)
             parts = [self._scan_group(group, schema, positions, deleted) for group in groups]
@@ -78,8 +129,7 @@ class FileScanner:
         if not any(file.deletes for file in files):
             return self._scan_paths([file.path for file in files], schema, positions=positions)
         rows = self._scan_paths([file.path for file in files], schema, positions=True)
-        key = tuple((file.path, file.deletes) for file in files)
-        left = self._keep(key, lambda: self._make_filter(rows, files, deleted))(rows)
+        left = self._filters.get(files_key(files), lambda: self._make_filter(rows, files, deleted))(rows)
         return left if positions else left.drop(FILE, POSITION)
 
     def _make_filter(
@@ -95,19 +145,6 @@ class FileScanner:
         few = sum(map(len, places)) <= SENT_DELETES
         return leave_out_listed(number, self._send_positions(places) if few else self._read_deletes(files))
 
-    def _keep(self, key: Any, make: Callable[[], LeaveOut]) -> LeaveOut:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
-        found = make()
-        with self._lock:
-            self._kept[key] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found
-
     def scan_without(
         self, files: Sequence[FileWithDeletes], schema: Schema, deleted: ReadPositions
     ) -> DataFrame:
@@ -118,8 +155,8 @@ class FileScanner:
 
     def forget(self) -> None:
         """Keep nothing: the session that frames belong to ends."""
-        with self._lock:
-            self._kept.clear()
+        self._filters.clear()
+        self._frames.clear()
 
     def read_parquet(self, paths: Sequence[str], schema: StructType) -> DataFrame:
         """The rows of Parquet files as they are."""
