@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from pyiceberg.manifest import ManifestContent, ManifestEntryStatus
@@ -124,7 +125,8 @@ def read_snapshot_changes(
         return _read_change_summary(reader.warehouse, text, name)
     if summary is not None and summary.operation == Operation.REPLACE:
         return []
-    return _read_foreign_changes(reader, metadata, snapshot, name)
+    load = partial(_read_foreign_changes, reader, metadata, snapshot, name)
+    return list(reader.changes.get(snapshot.manifest_list, load))
 
 
 def read_summary_files(warehouse: Warehouse, snapshot: Snapshot, name: str) -> list[str]:
@@ -168,7 +170,7 @@ def _read_change_summary(warehouse: Warehouse, text: str, name: str) -> list[Cha
 
 def _read_foreign_changes(
     reader: TableReader, metadata: TableMetadata, snapshot: Snapshot, name: str
-) -> list[ChangeFile]:
+) -> tuple[ChangeFile, ...]:
     files = []
     io = reader.warehouse.io
     with translate_read_errors(f'a manifest of "{name}"'):
@@ -186,10 +188,11 @@ def _read_foreign_changes(
     marked = any(manifest.content == ManifestContent.DELETES for manifest in manifests)
     if marking or (marked and any(entry.status == ManifestEntryStatus.DELETED for entry in entries)):
         # Of a removed file only the rows are deleted that weren't deleted before.
-        return _compare_file_lists(reader, metadata, snapshot.parent_snapshot_id, snapshot.snapshot_id, name)
+        parent = snapshot.parent_snapshot_id
+        return tuple(_compare_file_lists(reader, metadata, parent, snapshot.snapshot_id, name))
     for entry in entries:
         if entry.status == ManifestEntryStatus.ADDED:
             files.append(ChangeFile("+", entry.data_file.file_path))
         elif entry.status == ManifestEntryStatus.DELETED:
             files.append(ChangeFile("-", entry.data_file.file_path))
-    return sorted(files)
+    return tuple(sorted(files))

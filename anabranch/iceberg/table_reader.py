@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestFile
@@ -20,10 +20,13 @@ from anabranch.iceberg.parquet_files import FileRef, Layout
 from anabranch.iceberg.position_deletes import Marks, read_delete_file, union_positions
 from anabranch.iceberg.warehouse import Warehouse
 
+if TYPE_CHECKING:
+    from anabranch.iceberg.change_files import ChangeFile
+
 CACHED_SNAPSHOTS = 50_000
 """How many snapshots all cached metadata may list: they are what makes it large."""
 CACHED_FILES = 100_000
-"""How many data files all cached listings may have."""
+"""How many data files all cached listings may have, and how many files all cached changes."""
 CACHED_LAYOUTS = 512
 CACHED_MARKS = 16
 KEPT_PER_TABLE = 4
@@ -49,6 +52,8 @@ class TableReader:
             owner=lambda listing: listing.table,
             each=LISTED_PER_TABLE,
         )
+        self.changes: Cache[tuple[ChangeFile, ...]] = Cache(CACHED_FILES, weigh=lambda files: 1 + len(files))
+        """What commits changed, by the manifest list of the snapshot that each of them made."""
         self._layouts: Cache[Layout] = Cache(CACHED_LAYOUTS)
         self._marks: Cache[Marks] = Cache(CACHED_MARKS)
 
