@@ -242,7 +242,7 @@ def key_column_parts(keys: Plan, name: str) -> list[tuple[Plan, str]] | None:
     found: list[tuple[Plan, str]] = []
     for part in parts:
         match part:
-            case Project(Support(Net(source)) | Support(source), items):
+            case Project(Support(Net(source)) | Support(source) | (Materialised() as source), items):
                 scalar = items[place][1]
                 if not isinstance(scalar, Ref):
                     return None

@@ -713,7 +713,7 @@ MUTANTS = [
     Mutant("one end: multiplicity ignored", ONE_END + ":Rows", Support),
     Mutant("one end: the whole change taken away", ONE_END + ":_replace_scan", _change_as_it_comes),
     Mutant("read once: the change is added", REDUCTION + ":Negate", lambda plan: plan),
-    Mutant("read once: NULL is no key", REDUCTION + ":is_key", _null_never_matters),
+    Mutant("read once: NULL is no key", f"{DELTA}.key_sets:is_key", _null_never_matters),
     Mutant(
         "read once: the change is chosen by nothing",
         REDUCTION + ":Reduction._holds_own_change",

@@ -362,7 +362,8 @@ def test_a_change_that_is_too_much_for_one_task_is_computed_without_asking_for_t
         held.append(frame)
         raise EngineMemory("a task of Spark's ran out of memory")
 
-    monkeypatch.setattr(engine, "collect", collected)
-    assert shop.refresh_stream_table("by_region").status == "SUCCEEDED"
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "collect", collected)
+        assert shop.refresh_stream_table("by_region").status == "SUCCEEDED"
     assert len(held) == 1
     assert all_right(shop)

@@ -63,7 +63,7 @@ def configure_session(session: SparkSession, zone: str, *, warn: bool) -> None:
     changed = []
     with translate_errors():
         for key, value in {**CONTRACT, **QUIET_CONTRACT}.items():
-            if session.conf.get(key, None) != value:
+            if session.conf.get(key) != value:
                 session.conf.set(key, value)
                 changed.append(key)
         current = session.conf.get("spark.sql.session.timeZone")
