@@ -317,6 +317,11 @@ class _Tagged:
             return replace(join, left=left, right=right), theirs
         if ours is None:
             left, ours = self._unchanged(left, self._key_of(join))
+        if not set(left.names).isdisjoint(right.names):
+            # One subplan on both sides: their rows carry their ends under the same name.
+            theirs, shared = self._new_end(), theirs
+            own = tuple((name, Ref(name)) for name in join.right.names)
+            right = Project(right, (*own, (theirs, Ref(shared))))
         on = all_of((join.on, Call("=", (Ref(ours), Ref(theirs)))))
         joined: Plan = replace(join, left=left, right=right, on=on)
         if join.kind == "left":
