@@ -95,7 +95,7 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
     found: set[Plan] = set()
     for part in upwards:
         made = done[part] = map_inputs(part, lambda below: done[below])
-        if part in look_ups and isinstance(made, Filter | Join):
+        if part in look_ups and isinstance(made, Filter | Join) and _is_of_a_scan(made):
             rows = _with_own_names(made)
             found.add(rows)
             done[part] = _under_old_names(rows, _reduced_scan(made))
@@ -116,6 +116,13 @@ def _separate_look_ups(plan: Plan, known: RelationFacts) -> tuple[Plan, frozense
                 found.add(reduction.rows)
                 done[part] = replace(made, left=reduction.rows_of(made.left))
     return done[plan], frozenset(found)
+
+
+def _is_of_a_scan(part: Plan) -> bool:
+    """Whether a look-up is still one of a table, not of rows that a look-up within it has found."""
+    while isinstance(part, Filter | Join):
+        part = part.inputs[0]
+    return isinstance(part, Scan)
 
 
 def _with_own_names(part: Plan) -> Plan:
