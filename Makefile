@@ -58,7 +58,7 @@ bench-large: java $(VENV)/dev.stamp ## Measure what takes hours: every table, ma
 	$(BIN)/python -m bench every fill wide closure pipelines memory
 	$(BIN)/python -m bench growth maintenance cluster --scale 10
 
-proof: java browser $(VENV)/dev.stamp ## Run what make test leaves out, and the Spark tests as users have Spark (about an hour)
+proof: java browser $(VENV)/dev.stamp ## Run what make test leaves out, and the Spark tests as users have Spark (an hour and a half)
 	$(BIN)/pytest -q -m "(slow or rotating) and not spark and not endless" -n 2 --dist worksteal
 	ANABRANCH_TEST_SPARK=production $(BIN)/pytest -q -m "spark and not endless" -n 2 --dist worksteal
 	$(BIN)/pytest -q -m cluster -n 0 tests/cluster
