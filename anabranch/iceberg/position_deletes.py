@@ -18,7 +18,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, StringType
 
-from anabranch.iceberg.metadata_cache import Cache
+from anabranch.bounded_cache import Cache
 from anabranch.iceberg.parquet_files import FileRef, read_file, write_parquet
 from anabranch.iceberg.warehouse import Warehouse
 

@@ -14,8 +14,8 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
+from anabranch.bounded_cache import Cache
 from anabranch.errors import AnabranchError, Damaged, ForeignFormat, StorageError, VersionExpired
-from anabranch.iceberg.metadata_cache import Cache
 from anabranch.iceberg.parquet_files import FileRef, Layout
 from anabranch.iceberg.position_deletes import Marks, read_delete_file, union_positions
 from anabranch.iceberg.warehouse import Warehouse

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from anabranch.bounded_cache import Cache
 from anabranch.engine.spark.engine import SparkEngine
-from anabranch.engine.spark.scan_files import Kept
 from anabranch.events import ignore_event
 from anabranch.sql.ddl import parse_schema
 
@@ -39,22 +39,6 @@ def files(tmp_path: Path) -> Sequence[File]:
     return [File((tmp_path / "rows.parquet").as_uri())]
 
 
-def test_as_many_values_are_kept_as_there_is_room_for() -> None:
-    made = []
-
-    def make(value: int) -> int:
-        made.append(value)
-        return value
-
-    kept: Kept[int] = Kept(2)
-    for key in (1, 2, 1, 3, 1, 2):
-        assert kept.get(key, lambda: make(key)) == key  # noqa: B023
-    assert made == [1, 2, 3, 2]
-    kept.clear()
-    assert kept.get(1, lambda: make(1)) == 1
-    assert made[-1] == 1
-
-
 def test_a_frame_is_given_again_under_the_same_name_only(engine: SparkEngine, files: Sequence[File]) -> None:
     first = engine.scan(files, SCHEMA, keep_as="UNTIL")
     assert engine.scan(files, SCHEMA, keep_as="UNTIL") is first
@@ -68,6 +52,16 @@ def test_a_frame_is_given_again_under_the_same_name_only(engine: SparkEngine, fi
     ]
     assert not any(other is first for other in others)
     assert [sorted(row.a for row in other.collect()) for other in others] == [[1, 2]] * 4 + [[1, 1, 2, 2]]
+
+
+def test_no_more_frames_are_kept_than_there_is_room_for(
+    engine: SparkEngine, files: Sequence[File], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine._files, "_frames", Cache(2))
+    kept = {name: engine.scan(files, SCHEMA, keep_as=name) for name in "abc"}
+    assert engine.scan(files, SCHEMA, keep_as="c") is kept["c"]
+    assert engine.scan(files, SCHEMA, keep_as="b") is kept["b"]
+    assert engine.scan(files, SCHEMA, keep_as="a") is not kept["a"]
 
 
 def test_an_engine_that_stopped_keeps_no_frames(engine: SparkEngine, files: Sequence[File]) -> None:

@@ -8,8 +8,8 @@ from collections import namedtuple
 import pyarrow as pa
 import pytest
 
+from anabranch.bounded_cache import Cache
 from anabranch.commit.stage_metadata import MANIFESTS_BEFORE_MERGE, stage_edit, stage_new_table
-from anabranch.iceberg.metadata_cache import Cache
 from anabranch.iceberg.parquet_files import write_rows
 from anabranch.iceberg.table_reader import KEPT_PER_TABLE, LISTED_PER_TABLE, TableReader
 from anabranch.iceberg.warehouse import Warehouse
@@ -125,3 +125,13 @@ def test_a_cache_gives_each_owner_the_same_room():
     assert cache.values_of_owner("quiet") == [("quiet", 0)]
     assert cache.values_of_owner("nobody") == []
     assert len(cache) == 3
+
+
+def test_a_cache_that_is_cleared_loads_again() -> None:
+    loaded = []
+    cache = Cache(2, owner=lambda value: value)
+    for _ in range(2):
+        cache.get("a", lambda: loaded.append(1) or 1)
+        cache.clear()
+        assert len(cache) == 0
+    assert loaded == [1, 1]

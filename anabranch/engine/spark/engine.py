@@ -219,10 +219,6 @@ class SparkEngine:
             return self._files.scan_without(files, schema, all_deleted)
         return self._files.scan(files, schema, positions=positions, deleted=deleted, keep_as=keep_as)
 
-    def _columns(self, schema: Schema) -> list[SparkColumn]:
-        self.session  # noqa: B018  (classic Spark can't name a column before it runs)
-        return [F.col(quote_name(name)) for name in schema.names]
-
     def run_query(self, template: str, relations: Mapping[str, Frame]) -> Frame:
         """Run a statement in which `{placeholder}` stands for a relation."""
         with translate_errors():

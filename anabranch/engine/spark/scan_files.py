@@ -9,11 +9,9 @@ columns. To make one takes Spark some ten milliseconds, in which it looks at eve
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
+from anabranch.bounded_cache import Cache
 from anabranch.engine.base import FileWithDeletes, ReadPositions
 from anabranch.engine.spark.deleted_bits import MAX_WORDS, WORD, DeletedBits, count_words, pack_deletes
 from anabranch.engine.spark.error_translation import translate_errors
@@ -48,36 +47,6 @@ LeaveOut = Callable[[DataFrame], DataFrame]
 """Leaves the deleted rows out of a frame with `__file` and `__position`."""
 
 
-Value = TypeVar("Value")
-
-
-class Kept(Generic[Value]):
-    """Values that are made when they are first asked for, and kept until so many were asked for later."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key; two who ask at once may both make it."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-        found = make()
-        with self._lock:
-            self._values[key] = found
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-        return found
-
-    def clear(self) -> None:
-        """Keep nothing."""
-        with self._lock:
-            self._values.clear()
-
-
 def files_key(files: Sequence[FileWithDeletes]) -> Hashable:
     """What the rows of files depend on: files themselves never change."""
     return tuple((file.path, file.deletes) for file in files)
@@ -88,8 +57,8 @@ class FileScanner:
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
-        self._filters: Kept[LeaveOut] = Kept(KEPT)
-        self._frames: Kept[DataFrame] = Kept(KEPT_FRAMES)
+        self._filters: Cache[LeaveOut] = Cache(KEPT)
+        self._frames: Cache[DataFrame] = Cache(KEPT_FRAMES)
 
     def scan(
         self,

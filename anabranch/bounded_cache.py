@@ -30,10 +30,10 @@ class Cache(Generic[T]):
         self._weigh, self._owner = weigh, owner
         self._lock = threading.Lock()
         self._weight = 0
-        self._kept: OrderedDict[str, T] = OrderedDict()
-        self._owned: dict[Hashable, OrderedDict[str, T]] = {}
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._owned: dict[Hashable, OrderedDict[Hashable, T]] = {}
 
-    def get(self, key: str, load: Callable[[], T]) -> T:
+    def get(self, key: Hashable, load: Callable[[], T]) -> T:
         """The value under a key, loaded if it isn't there."""
         with self._lock:
             if key in self._kept:
@@ -53,11 +53,18 @@ class Cache(Generic[T]):
         with self._lock:
             return list(reversed(self._owned.get(owner, {}).values()))
 
+    def clear(self) -> None:
+        """Forget all values."""
+        with self._lock:
+            self._kept.clear()
+            self._owned.clear()
+            self._weight = 0
+
     def __len__(self) -> int:
         with self._lock:
             return len(self._kept)
 
-    def _keep(self, key: str, value: T) -> None:
+    def _keep(self, key: Hashable, value: T) -> None:
         self._kept[key] = value
         self._weight += self._weigh(value)
         if self._owner is not None:
@@ -68,7 +75,7 @@ class Cache(Generic[T]):
         while self._weight > self._size and len(self._kept) > 1:
             self._forget(next(iter(self._kept)))
 
-    def _forget(self, key: str) -> None:
+    def _forget(self, key: Hashable) -> None:
         value = self._kept.pop(key)
         self._weight -= self._weigh(value)
         if self._owner is not None:
